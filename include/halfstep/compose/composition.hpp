@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+/// What a recipe comes down to: one policy type a slot and group, without the numbers. Recipes that differ only in numbers, or in the
+/// order of their policies, have the same composition.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <halfstep/core/layout.hpp>
+#include <halfstep/core/pack.hpp>
+#include <halfstep/core/report.hpp>
+
+namespace halfstep {
+
+/// The policies of one group.
+template <class Group, class Rule, class Storage, class State, class Detection>
+struct group_plan {
+    using group = Group;
+    using tag = typename Group::tag;
+    using type = typename Group::type;
+    using gradient_type = typename Group::gradient_type;
+    using rule = Rule;
+    using storage = Storage;
+    using state = State;
+    using detection = Detection;
+    using layout = element_layout<type, gradient_type, Rule, Storage, State>;
+
+    /// Bytes a parameter that the step keeps beside the parameter itself.
+    static constexpr std::size_t state_bytes = [] {
+        std::size_t bytes = Rule::moments * sizeof(typename State::element);
+        if constexpr (!std::is_empty_v<typename layout::companion>) bytes += sizeof(typename layout::companion);
+        return Group::trains ? bytes : 0;
+    }();
+
+    /// Their values.
+    struct values {
+        [[no_unique_address]] Group group;
+        [[no_unique_address]] Rule rule;
+        [[no_unique_address]] Storage storage;
+        [[no_unique_address]] State state;
+        [[no_unique_address]] Detection detection;
+    };
+};
+
+/// All policies of a recipe.
+template <class Scaling, class Clipping, class Sharding, class Telemetry, class... Plans>
+struct composition {
+    using scaling = Scaling;
+    using clipping = Clipping;
+    using sharding = Sharding;
+    using telemetry = Telemetry;
+    static constexpr std::size_t group_count = sizeof...(Plans);
+    template <template <class...> class F>
+    using with_plans = F<Plans...>;
+    template <template <class> class F>
+    using pack_of = pack<F<Plans>...>;
+
+    /// Values that the loops need, wherever they run.
+    struct policy_values {
+        [[no_unique_address]] Scaling scaling;
+        [[no_unique_address]] Clipping clipping;
+        pack<typename Plans::values...> groups;
+    };
+
+    /// The state of the step as a whole; it lives where the gradients live, and is trivially copyable.
+    struct control_block {
+        [[no_unique_address]] typename Scaling::state scaling;
+        std::int64_t steps = 0;
+        std::int64_t applied_steps = 0;
+        std::int64_t skipped_steps = 0;
+        bool micro_batch_overflowed = false;  ///< since the last step
+        gradient_report reports[group_count] = {};
+        pack<group_decision<typename Plans::rule::coefficients>...> decisions{};
+        step_record last{};
+    };
+};
+
+}  // namespace halfstep

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The step itself: a recipe, a backend and a communicator, and the tensors bound to them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <halfstep/compose/group_storage.hpp>
+#include <halfstep/compose/on.hpp>
+#include <halfstep/compose/recipe.hpp>
+#include <halfstep/compose/step_context.hpp>
+#include <halfstep/core/type_name.hpp>
+
+namespace halfstep {
+
+namespace detail {
+
+template <class Slot, class Default, class... Arguments>
+using argument_in_slot =
+    typename choose::first_or<choose::in_slot<Slot, std::remove_cvref_t<Arguments>...>, Default>::type;
+
+/// One stretch of a step's state, for `visit_state`.
+struct no_group {};
+
+}  // namespace detail
+
+/// One stretch of the state of a step, as `visit_state` hands it out.
+struct state_entry {
+    std::string_view group;      ///< name of the group's tag; empty for the control block
+    std::size_t tensor;          ///< number of the tensor in its group
+    std::string_view component;  ///< "companion", "moment", "missed_steps" or "control"
+    int number;                  ///< which moment
+    std::span<std::byte> bytes;
+};
+
+/// Runs the steps of one composition. Build it from a recipe, then `bind` every group, then `step`.
+///
+/// Not copyable: others hold its addresses. Errors are exceptions; a call that throws std::invalid_argument or std::logic_error has changed
+/// nothing.
+template <class Composition, class Backend = defaults::backend, class Communicator = defaults::communicator>
+class optimizer_step {
+    template <class Plan>
+    using storage_of = group_storage<Plan, Backend>;
+    using groups_type = typename Composition::template pack_of<storage_of>;
+    using context_type = step_context<Composition, Communicator, groups_type>;
+    using control_block = typename Composition::control_block;
+
+    static_assert(execution_backend<Backend> || diagnose::an_execution_backend<Backend>());
+    static_assert(communicator<Communicator> || diagnose::a_communicator<Communicator>());
+
+  public:
+    /// `opt{recipe}`, or with a backend, a communicator, and other values for policies of the recipe, in any order. Values are validated
+    /// by the policies' own `validate`, which throws std::invalid_argument.
+    template <auto... Entries, class... Arguments>
+    explicit optimizer_step(recipe<Entries...>, Arguments&&... arguments)
+        : backend_(argument<execution_backend_slot, Backend>(arguments...)),
+          communicator_(argument<communicator_slot, Communicator>(arguments...)),
+          policies_(initial_values<recipe<Entries...>>()),
+          layout_(recipe<Entries...>::template value<typename Composition::sharding>()) {
+        auto telemetry = recipe<Entries...>::template value<typename Composition::telemetry>();
+        (apply(arguments, telemetry), ...);
+        validate_all(telemetry);
+        if (communicator_.size() < 1 || communicator_.rank() < 0 || communicator_.rank() >= communicator_.size())
+            throw std::invalid_argument("halfstep: a communicator's rank must lie in [0, size)");
+        recorder_ = std::make_unique<typename Composition::telemetry::recorder>(telemetry);
+        control_memory_ = backend_.allocate(sizeof(control_block));
+        control_ = new (control_memory_.data()) control_block{};
+        control_->scaling = initial_state(policies_.scaling);
+    }
+    optimizer_step(optimizer_step const&) = delete;
+    optimizer_step& operator=(optimizer_step const&) = delete;
+
+    /// Hands the group `Tag` its tensors: a range of tensors, or one tensor, each. `gradients` match `parameters` in number and size; a view
+    /// without data says that a parameter has no gradient. Master weights and the like are made from the parameters as they are now; moments
+    /// start at zero. Allocates. Throws std::invalid_argument naming the tensor, and leaves the group as it was.
+    template <class Tag, class Parameters, class Gradients>
+    void bind(Parameters&& parameters, Gradients&& gradients) {
+        constexpr std::size_t g = index_of<Tag>();
+        if constexpr (g < Composition::group_count) {
+            using storage = std::remove_reference_t<decltype(get<g>(groups_))>;
+            static_assert(requires { typename storage::gradient_view; },
+                          "halfstep: a frozen group has no gradients: bind its parameters alone");
+            if constexpr (requires { typename storage::gradient_view; }) {
+                if constexpr (tensors_fit<typename storage::type, Parameters, false>() &&
+                              tensors_fit<typename storage::gradient_type, Gradients, true>()) {
+                    const auto owned = [&](std::int64_t total) {
+                        return layout_.owned(total, communicator_.rank(), communicator_.size());
+                    };
+                    storage next(views<typename storage::type>(parameters),
+                                 views<typename storage::gradient_type const>(gradients), owned, control_->applied_steps,
+                                 static_cast<std::uint32_t>(g), backend_);
+                    backend_.initialise(get<g>(policies_.groups), next.table());
+                    get<g>(groups_) = std::move(next);
+                }
+            }
+        }
+    }
+    /// The same for a recipe of one group.
+    template <class Parameters, class Gradients>
+    void bind(Parameters&& parameters, Gradients&& gradients) {
+        static_assert(Composition::group_count == 1,
+                      "halfstep: this recipe has several groups: say which one, as bind<tag>(parameters, gradients)");
+        bind<tag_at<0>>(parameters, gradients);
+    }
+    /// Hands a frozen group its tensors.
+    template <class Tag, class Parameters>
+    void bind(Parameters&& parameters) {
+        constexpr std::size_t g = index_of<Tag>();
+        if constexpr (g < Composition::group_count) {
+            using storage = std::remove_reference_t<decltype(get<g>(groups_))>;
+            constexpr bool frozen = !requires { typename storage::gradient_view; };
+            static_assert(frozen, "halfstep: a group that trains is bound with its gradients too");
+            if constexpr (frozen)
+                if constexpr (tensors_fit<typename storage::parameter_view::element_type, Parameters, false>())
+                    get<g>(groups_) = storage(views<typename storage::parameter_view::element_type>(parameters));
+        }
+    }
+
+    /// New addresses for a group's gradients, in the order of `bind`; state stays.
+    template <class Tag, class Gradients>
+    void bind_gradients(Gradients&& gradients) {
+        constexpr std::size_t g = index_of<Tag>();
+        if constexpr (g < Composition::group_count) {
+            auto& group = get<g>(groups_);
+            using gradient_type = typename std::remove_reference_t<decltype(group)>::gradient_type;
+            if constexpr (tensors_fit<gradient_type, Gradients, true>()) {
+                if (!group.bound()) throw std::logic_error("halfstep: bind_gradients before bind");
+                group.set_gradients(views<gradient_type const>(gradients), backend_);
+            }
+        }
+    }
+    template <class Gradients>
+    void bind_gradients(Gradients&& gradients) {
+        static_assert(Composition::group_count == 1,
+                      "halfstep: this recipe has several groups: say which one, as bind_gradients<tag>(gradients)");
+        bind_gradients<tag_at<0>>(gradients);
+    }
+
+    /// Multiply the loss by this, in fp32, before the backward pass.
+    float loss_scale() const { return policies_.scaling.scale(control_->scaling); }
+
+    /// Looks at the gradients of one micro-batch. An overflow is remembered until the next step, which is then skipped; the loss scale
+    /// moves only there. Not needed where micro-batches are added up in the bound gradients: inf and NaN survive a sum.
+    void inspect_micro_batch() {
+        require_bound();
+        auto c = context();
+        backend_.inspect(c);
+    }
+
+    /// One step: reduce, inspect, agree, decide, update, publish. Says whether it was applied; a skipped step changes no byte of parameters
+    /// or state. Throws std::invalid_argument for a learning rate that is negative or not finite, std::runtime_error after a step that found
+    /// the loss scale at a floor that raises.
+    step_record step(step_input const& in) {
+        require_bound();
+        if (!(in.lr >= 0) || is_nonfinite(in.lr))
+            throw std::invalid_argument("halfstep: step(lr) needs a finite learning rate that is not negative");
+        if (in.micro_batches < 1) throw std::invalid_argument("halfstep: step: micro_batches must be at least 1");
+        auto c = context();
+        backend_.run(c, in);
+        recorder_->record(control_->last);
+        report_event();
+        return control_->last;
+    }
+    step_record step(float lr) { return step(step_input{.lr = lr}); }
+
+    step_record const& last() const { return control_->last; }
+    std::int64_t applied_steps() const { return control_->applied_steps; }
+    std::int64_t skipped_steps() const { return control_->skipped_steps; }
+    /// The report on a group's gradients in the last step.
+    template <class Tag>
+    gradient_report const& report() const {
+        constexpr std::size_t g = index_of<Tag>();
+        return control_->reports[g < Composition::group_count ? g : 0];
+    }
+
+    /// Bytes a parameter that the step keeps for a group, beside the parameter.
+    template <class Tag>
+    static constexpr std::size_t state_bytes() {
+        return plan_at<index_of<Tag>()>::state_bytes;
+    }
+
+    /// `f(state_entry)` for the control block and every companion, moment and count of missed steps: all that a checkpoint needs, in one
+    /// order. What `f` writes there takes effect.
+    template <class F>
+    void visit_state(F&& f) {
+        f(state_entry{{}, 0, "control", 0, {reinterpret_cast<std::byte*>(control_), sizeof(control_block)}});
+        for_each_index<Composition::group_count>([&](auto g) {
+            auto& group = get<g>(groups_);
+            if constexpr (requires { group.table(); }) {
+                using layout = typename plan_at<g>::layout;
+                const std::string_view name = type_name<tag_at<g>>();
+                for (std::size_t r = 0; r < group.rows().size(); ++r) {
+                    const std::size_t tensor = group.tensor_of_row(r);
+                    const auto size = static_cast<std::size_t>(group.rows()[r].size);
+                    if constexpr (!std::is_empty_v<typename layout::companion>)
+                        f(state_entry{name, tensor, "companion", 0, std::as_writable_bytes(std::span(group.companion(r), size))});
+                    for (int k = 0; k < layout::moments; ++k)
+                        f(state_entry{name, tensor, "moment", k, std::as_writable_bytes(std::span(group.moment(r, k), size))});
+                    f(state_entry{name, tensor, "missed_steps", 0,
+                                  std::as_writable_bytes(std::span(&group.table().rows[r].missed_steps, 1))});
+                }
+            }
+        });
+    }
+
+  private:
+    template <std::size_t G>
+    struct plan_selector {
+        template <class... Plans>
+        struct from {
+            using type = std::remove_pointer_t<std::remove_cvref_t<decltype(get<G>(std::declval<pack<Plans*...>&>()))>>;
+        };
+    };
+    template <std::size_t G>
+    using plan_at = typename Composition::template with_plans<plan_selector<G>::template from>::type;
+    template <std::size_t G>
+    using tag_at = typename plan_at<G>::tag;
+
+    template <class... Plans>
+    struct tags_of {
+        template <class Tag>
+        static constexpr std::size_t find() {
+            std::size_t index = 0;
+            (void)((std::is_same_v<Tag, typename Plans::tag> || (++index, false)) || ...);
+            return index;
+        }
+    };
+    /// Place of the group tagged `Tag`; group_count, with a sentence, where there is none.
+    template <class Tag>
+    static constexpr std::size_t index_of() {
+        constexpr std::size_t g = Composition::template with_plans<tags_of>::template find<Tag>();
+        static_assert(g < Composition::group_count, "halfstep: this recipe has no parameter group with that tag");
+        return g;
+    }
+
+    template <class T, class Range, bool Gradients>
+    static constexpr bool tensors_fit() {
+        constexpr bool fit = tensor_like<Range, T> || tensor_range<std::remove_reference_t<Range>, T>;
+        if constexpr (Gradients)
+            static_assert(fit, "halfstep: these gradients are not tensors of the group's gradient type (or a type of the same "
+                               "bits); give a contiguous range, a tensor_view, or a range of them");
+        else
+            static_assert(fit, "halfstep: these parameters are not tensors of the group's dtype (or a type of the same bits); "
+                               "give a contiguous range, a tensor_view, or a range of them");
+        return fit;
+    }
+    template <class Element, class Tensors>
+    static std::vector<tensor_view<Element>> views(Tensors&& tensors) {
+        using T = std::remove_const_t<Element>;
+        constexpr bool written = !is_alone<Communicator> && std::is_const_v<Element> &&
+                                 Composition::sharding::gradients == gradient_collective::all_reduce;
+        std::vector<tensor_view<Element>> result;
+        const auto add = [&](auto&& tensor) {
+            static_assert(!written || requires { view_as<T>(tensor); });
+            if constexpr (written)
+                result.push_back(as_const_view(view_as<T>(tensor)));
+            else
+                result.push_back(view_as<Element>(tensor));
+        };
+        if constexpr (tensor_like<Tensors, T>)
+            add(tensors);
+        else
+            for (auto&& tensor : tensors) add(tensor);
+        return result;
+    }
+    template <class T>
+    static tensor_view<T const> as_const_view(tensor_view<T> const& view) {
+        return {view.data(), view.extents(), view.name()};
+    }
+
+    template <class Recipe>
+    static constexpr typename Composition::policy_values initial_values() {
+        typename Composition::policy_values v{};
+        v.scaling = Recipe::template value<typename Composition::scaling>();
+        v.clipping = Recipe::template value<typename Composition::clipping>();
+        for_each_index<Composition::group_count>([&](auto g) {
+            using plan = plan_at<g>;
+            auto& group = get<g>(v.groups);
+            group.group = Recipe::template value<typename plan::group>();
+            group.rule = Recipe::template group_value<typename plan::rule, typename plan::tag>();
+            group.storage = Recipe::template group_value<typename plan::storage, typename plan::tag>();
+            group.state = Recipe::template group_value<typename plan::state, typename plan::tag>();
+            group.detection = Recipe::template group_value<typename plan::detection, typename plan::tag>();
+        });
+        return v;
+    }
+
+    template <class Slot, class Wanted, class First, class... Rest>
+    static Wanted argument(First&& first, Rest&&... rest) {
+        if constexpr (fills<std::remove_cvref_t<First>, Slot>)
+            return std::forward<First>(first);
+        else
+            return argument<Slot, Wanted>(rest...);
+    }
+    template <class Slot, class Wanted>
+    static Wanted argument() {
+        return Wanted{};
+    }
+
+    template <class P, class Value>
+    static bool assign(P& member, Value const& value) {
+        if constexpr (std::is_same_v<P, Value>) {
+            member = value;
+            return true;
+        } else {
+            return false;
+        }
+    }
+    template <class Group, class Value>
+    static bool assign_in(Group& group, Value const& value) {
+        return assign(group.group, value) | assign(group.rule, value) | assign(group.storage, value) |
+               assign(group.state, value) | assign(group.detection, value);
+    }
+    template <class Argument>
+    void apply(Argument const& argument, typename Composition::telemetry& telemetry) {
+        if constexpr (!well_formed::of_the_machine<Argument>) {
+            bool known = assign(policies_.scaling, argument) | assign(policies_.clipping, argument) |
+                         assign(layout_, argument) | assign(telemetry, argument);
+            for_each_index<Composition::group_count>(
+                [&](auto g) { known = assign_in(get<g>(policies_.groups), argument) || known; });
+            static_assert(names_policy<Argument>,
+                          "halfstep: a value given at construction must be of a policy type that the recipe holds (a type selects "
+                          "code, a value is data), a backend or a communicator");
+            (void)known;
+        }
+    }
+    template <class Tag, class Policy>
+    void apply(group_override<Tag, Policy> const& argument, typename Composition::telemetry&) {
+        constexpr std::size_t g = index_of<Tag>();
+        if constexpr (g < Composition::group_count) {
+            using values = typename plan_at<g>::values;
+            static_assert(holds<values, Policy>, "halfstep: in_group<tag>(policy): the recipe gives that group no policy of this type");
+            assign_in(get<g>(policies_.groups), argument.policy);
+        }
+    }
+    template <class Values, class P>
+    static constexpr bool holds =
+        std::is_same_v<decltype(Values::group), P> || std::is_same_v<decltype(Values::rule), P> ||
+        std::is_same_v<decltype(Values::storage), P> || std::is_same_v<decltype(Values::state), P> ||
+        std::is_same_v<decltype(Values::detection), P>;
+    template <class... Plans>
+    struct values_of {
+        template <class P>
+        static constexpr bool any = (holds<typename Plans::values, P> || ...);
+    };
+    template <class P>
+    static constexpr bool names_policy =
+        std::is_same_v<P, typename Composition::scaling> || std::is_same_v<P, typename Composition::clipping> ||
+        std::is_same_v<P, typename Composition::sharding> || std::is_same_v<P, typename Composition::telemetry> ||
+        Composition::template with_plans<values_of>::template any<P>;
+
+    void validate_all(typename Composition::telemetry const& telemetry) const {
+        detail::validate(policies_.scaling);
+        detail::validate(policies_.clipping);
+        detail::validate(layout_);
+        detail::validate(telemetry);
+        for_each_index<Composition::group_count>([&](auto g) {
+            auto const& group = get<g>(policies_.groups);
+            detail::validate(group.group);
+            detail::validate(group.rule);
+            detail::validate(group.storage);
+            detail::validate(group.state);
+            detail::validate(group.detection);
+        });
+    }
+
+    context_type context() { return {policies_, *control_, groups_, layout_, communicator_}; }
+    void require_bound() const {
+        for_each_index<Composition::group_count>([&](auto g) {
+            if (!get<g>(groups_).bound())
+                throw std::logic_error("halfstep: step before bind<" + std::string(type_name<tag_at<g>>()) +
+                                       ">: every group is bound first, an empty one with no tensors");
+        });
+    }
+    void report_event() const {
+        if constexpr (requires { policies_.scaling.event(control_->scaling); }) {
+            const scaling_event event = policies_.scaling.event(control_->scaling);
+            if (event == scaling_event::none) return;
+            const std::string text = "halfstep: overflow with the loss scale at its floor of " +
+                                     std::to_string(loss_scale()) + "; the step was skipped";
+            if (event == scaling_event::raise_at_floor) throw std::runtime_error(text);
+            std::fprintf(stderr, "%s\n", text.c_str());
+        }
+    }
+
+    Backend backend_;
+    Communicator communicator_;
+    typename Composition::policy_values policies_;
+    typename Composition::sharding layout_;
+    std::unique_ptr<typename Composition::telemetry::recorder> recorder_;
+    typename Backend::buffer control_memory_{};
+    control_block* control_ = nullptr;
+    groups_type groups_{};
+};
+
+/// The step of an ill-formed recipe: it accepts every call, so that the recipe's sentence stays the only error.
+template <class Backend, class Communicator>
+class optimizer_step<invalid_composition, Backend, Communicator> {
+  public:
+    template <class... Arguments>
+    explicit optimizer_step(Arguments&&...) {}
+    template <class... Tags, class... Arguments>
+    void bind(Arguments&&...) {}
+    template <class... Tags, class... Arguments>
+    void bind_gradients(Arguments&&...) {}
+    float loss_scale() const { return 1; }
+    void inspect_micro_batch() {}
+    step_record step(step_input const&) { return {}; }
+    step_record step(float) { return {}; }
+};
+
+template <auto... Entries, class... Arguments>
+optimizer_step(recipe<Entries...>, Arguments&&...)
+    -> optimizer_step<typename recipe<Entries...>::composition,
+                      detail::argument_in_slot<execution_backend_slot, defaults::backend, Arguments...>,
+                      detail::argument_in_slot<communicator_slot, defaults::communicator, Arguments...>>;
+
+}  // namespace halfstep

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The concept of an execution backend: whose memory, whose loops.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+
+#include <halfstep/core/report.hpp>
+#include <halfstep/core/slots.hpp>
+
+namespace halfstep {
+
+namespace execution_backend_needs {
+template <class P>
+concept facts = requires {
+    { P::device_memory } -> std::convertible_to<bool>;
+    { P::synchronous } -> std::convertible_to<bool>;
+};
+template <class P>
+concept memory = requires(P const p, std::size_t bytes, std::byte* there, std::byte const* here) {
+    typename P::buffer;
+    { p.allocate(bytes) } -> std::same_as<typename P::buffer>;
+    { p.allocate(bytes).data() } -> std::same_as<std::byte*>;
+    p.write(there, here, bytes);
+    p.read(there, here, bytes);
+};
+template <class P, class Context>
+concept loops = requires(P& p, Context& context, step_input const in) {
+    p.inspect(context);
+    p.run(context, in);
+};
+}  // namespace execution_backend_needs
+
+/// Owns memory (`allocate` gives zeroed bytes, aligned to 64, freed with the buffer; `write` and `read` copy to and from it)
+/// and runs the loops of a step over it. Fact `synchronous`: a step is complete when `run` returns.
+template <class P>
+concept execution_backend =
+    fills<P, execution_backend_slot> && execution_backend_needs::facts<P> && execution_backend_needs::memory<P>;
+
+/// A backend that runs the steps of one composition, by way of its `step_context`:
+/// `initialise(policies, table)` fills the companions of one group, `inspect(context)` looks at a micro-batch, `run(context, in)` makes a step.
+///
+/// Laws: `run` is reduce, inspect, agree, decide, update, publish in that order; a skipped step writes no parameter and no state; nothing
+/// is allocated.
+template <class P, class Context>
+concept runs = execution_backend<P> && execution_backend_needs::loops<P, Context>;
+
+namespace archetype {
+struct execution_backend {
+    using slot = execution_backend_slot;
+    static constexpr bool device_memory = false;
+    static constexpr bool synchronous = true;
+    struct buffer {
+        std::byte* data() const { return nullptr; }
+    };
+    buffer allocate(std::size_t) const { return {}; }
+    void write(std::byte*, std::byte const*, std::size_t) const {}
+    void read(std::byte*, std::byte const*, std::size_t) const {}
+};
+}  // namespace archetype
+static_assert(execution_backend<archetype::execution_backend>);
+
+namespace diagnose {
+template <class P>
+consteval bool an_execution_backend() {
+    namespace needs = execution_backend_needs;
+    if constexpr (!needs::facts<P>)
+        static_assert(needs::facts<P>,
+                      "halfstep: this execution backend lacks 'static constexpr bool device_memory' and 'static constexpr "
+                      "bool synchronous'");
+    else
+        static_assert(needs::memory<P>,
+                      "halfstep: this execution backend lacks a type 'buffer', 'buffer allocate(std::size_t) const' with "
+                      "'std::byte* data()', 'write' or 'read'");
+    return true;
+}
+}  // namespace diagnose
+
+}  // namespace halfstep

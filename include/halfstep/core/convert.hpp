@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The conversions between binary32 and the narrow formats, written once in integer operations.
+///
+/// Generic in `Bits`: `std::uint32_t`, or a pack of 32-bit SIMD lanes with the same operators, `select`, `real_of`,
+/// `bits_of` and `to_real`. Formats: OCP 8-bit Floating Point Specification 1.0 and IEEE 754-2008.
+#pragma once
+
+#include <cstdint>
+
+#include <halfstep/core/config.hpp>
+#include <halfstep/core/math.hpp>
+
+namespace halfstep {
+
+namespace format {
+
+struct fp32 {
+    using bits_type = std::uint32_t;
+    static constexpr int exponent_bits = 8, mantissa_bits = 23, bias = 127;
+    static constexpr bool has_infinity = true;
+    static constexpr std::uint32_t largest_bits = 0x7F7FFFFF;
+    static constexpr char const* name = "fp32";
+};
+struct fp16 {
+    using bits_type = std::uint16_t;
+    static constexpr int exponent_bits = 5, mantissa_bits = 10, bias = 15;
+    static constexpr bool has_infinity = true;
+    static constexpr std::uint32_t largest_bits = 0x7BFF;
+    static constexpr char const* name = "fp16";
+};
+struct bf16 {
+    using bits_type = std::uint16_t;
+    static constexpr int exponent_bits = 8, mantissa_bits = 7, bias = 127;
+    static constexpr bool has_infinity = true;
+    static constexpr std::uint32_t largest_bits = 0x7F7F;
+    static constexpr char const* name = "bf16";
+};
+struct fp8_e4m3 {
+    using bits_type = std::uint8_t;
+    static constexpr int exponent_bits = 4, mantissa_bits = 3, bias = 7;
+    static constexpr bool has_infinity = false;
+    static constexpr std::uint32_t largest_bits = 0x7E;
+    static constexpr char const* name = "fp8_e4m3";
+};
+struct fp8_e5m2 {
+    using bits_type = std::uint8_t;
+    static constexpr int exponent_bits = 5, mantissa_bits = 2, bias = 15;
+    static constexpr bool has_infinity = true;
+    static constexpr std::uint32_t largest_bits = 0x7B;
+    static constexpr char const* name = "fp8_e5m2";
+};
+
+/// All magnitude bits, and the exponent field, of a format.
+template <class F>
+inline constexpr std::uint32_t magnitude_mask = (std::uint32_t{1} << (F::exponent_bits + F::mantissa_bits)) - 1;
+template <class F>
+inline constexpr std::uint32_t exponent_mask = magnitude_mask<F> & ~((std::uint32_t{1} << F::mantissa_bits) - 1);
+
+}  // namespace format
+
+namespace detail {
+/// 2 to the power `exponent`, for exponents of normal floats.
+HS_FUNCTION constexpr float power_of_two(int exponent) {
+    return real_of(static_cast<std::uint32_t>(exponent + 127) << 23);
+}
+}  // namespace detail
+
+/// A format's bits (in the low bits of `Bits`) as the bits of the same value in binary32. Exact.
+template <class F, class Bits>
+HS_FUNCTION constexpr Bits widen_bits(Bits x) {
+    if constexpr (F::mantissa_bits == 23) {
+        return x;
+    } else if constexpr (F::exponent_bits == 8) {
+        return x << (23 - F::mantissa_bits);
+    } else {
+        constexpr int shift = 23 - F::mantissa_bits;
+        constexpr std::uint32_t magnitude_bits = format::magnitude_mask<F>;
+        const Bits magnitude = x & Bits(magnitude_bits);
+        const Bits sign = (x & Bits(magnitude_bits + 1)) << (31 - F::exponent_bits - F::mantissa_bits);
+        const Bits aligned = magnitude << shift;
+        const Bits normal = aligned + Bits(std::uint32_t{127 - F::bias} << 23);
+        // A subnormal is an integer times the smallest positive value; the conversion normalises it.
+        const Bits subnormal =
+            bits_of(to_real(magnitude) * decltype(to_real(magnitude))(
+                                             detail::power_of_two(1 - F::bias - F::mantissa_bits)));
+        Bits result = select(magnitude < Bits(std::uint32_t{1} << F::mantissa_bits), subnormal, normal);
+        if constexpr (F::has_infinity)
+            result = select(magnitude >= Bits(format::exponent_mask<F>), aligned | Bits(0x7F800000u), result);
+        else
+            result = select(magnitude > Bits(F::largest_bits), Bits(0x7FC00000u), result);
+        return sign | result;
+    }
+}
+
+/// Binary32 bits as the nearest value of a format, ties to even, in the low bits of the result.
+///
+/// Overflow gives infinity where the format has one (fp8_e5m2 from 61440 on), else the largest finite value, also for an
+/// infinite input (as PyTorch 2.15 casts to float8_e4m3fn). A NaN stays a quiet NaN of the same sign; 16-bit formats keep
+/// its leading payload bits, as F16C does.
+template <class F, class Bits>
+HS_FUNCTION constexpr Bits narrow_bits(Bits x) {
+    constexpr int shift = 23 - F::mantissa_bits;
+    const Bits magnitude = x & Bits(0x7FFFFFFFu);
+    if constexpr (F::mantissa_bits == 23) {
+        return x;
+    } else if constexpr (F::exponent_bits == 8) {
+        const Bits rounded = (x + (((x >> shift) & Bits(1u)) + Bits((std::uint32_t{1} << (shift - 1)) - 1))) >> shift;
+        const Bits quiet = (x >> shift) | Bits(std::uint32_t{1} << (F::mantissa_bits - 1));
+        return select(magnitude > Bits(0x7F800000u), quiet, rounded);
+    } else {
+        const Bits sign = (x & Bits(0x80000000u)) >> (31 - F::exponent_bits - F::mantissa_bits);
+        const Bits rebiased = magnitude - Bits(std::uint32_t{127 - F::bias} << 23);
+        const Bits normal =
+            (rebiased + (((magnitude >> shift) & Bits(1u)) + Bits((std::uint32_t{1} << (shift - 1)) - 1))) >> shift;
+        // Adding a power of two whose last bit weighs one smallest subnormal lets the adder do the rounding.
+        constexpr float anchor = detail::power_of_two(1 - F::bias - F::mantissa_bits + 23);
+        const Bits subnormal = bits_of(real_of(magnitude) + decltype(real_of(magnitude))(anchor)) - Bits(bits_of(anchor));
+        constexpr std::uint32_t smallest_normal = std::uint32_t{127 + 1 - F::bias} << 23;
+        Bits result = select(magnitude < Bits(smallest_normal), subnormal, normal);
+        constexpr std::uint32_t ceiling = F::has_infinity ? format::exponent_mask<F> : F::largest_bits;
+        // From the power of two above the largest exponent on, `normal` would wrap into a wrong pattern.
+        constexpr std::uint32_t beyond = std::uint32_t{127 + (1 << F::exponent_bits) - F::bias} << 23;
+        result = select(magnitude >= Bits(beyond), Bits(ceiling), result);
+        result = select(result > Bits(ceiling), Bits(ceiling), result);
+        constexpr std::uint32_t quiet_bit = std::uint32_t{1} << (F::mantissa_bits - 1);
+        Bits nan = Bits(format::magnitude_mask<F>);
+        if constexpr (F::has_infinity && F::mantissa_bits == 10)
+            nan = Bits(format::exponent_mask<F> | quiet_bit) | ((magnitude >> shift) & Bits(quiet_bit - 1));
+        return sign | select(magnitude > Bits(0x7F800000u), nan, result);
+    }
+}
+
+}  // namespace halfstep

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+/// A trivially copyable tuple for values that live in device memory, and the list of types beside it.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include <halfstep/core/config.hpp>
+
+namespace halfstep {
+
+template <class... Ts>
+struct type_list {
+    static constexpr std::size_t size = sizeof...(Ts);
+};
+
+namespace detail {
+
+template <std::size_t I, class T>
+struct pack_leaf {
+    [[no_unique_address]] T value;
+};
+
+template <class Indices, class... Ts>
+struct pack_base;
+template <std::size_t... I, class... Ts>
+struct pack_base<std::index_sequence<I...>, Ts...> : pack_leaf<I, Ts>... {};
+
+template <std::size_t I, class T>
+HS_FUNCTION constexpr T& leaf_value(pack_leaf<I, T>& leaf) {
+    return leaf.value;
+}
+template <std::size_t I, class T>
+HS_FUNCTION constexpr T const& leaf_value(pack_leaf<I, T> const& leaf) {
+    return leaf.value;
+}
+
+}  // namespace detail
+
+/// An aggregate of one value per type. Unlike std::tuple it is trivially copyable when its members are, and usable in
+/// device code; an empty member costs nothing.
+template <class... Ts>
+struct pack : detail::pack_base<std::index_sequence_for<Ts...>, Ts...> {
+    static constexpr std::size_t size = sizeof...(Ts);
+};
+
+template <std::size_t I, class... Ts>
+HS_FUNCTION constexpr auto& get(pack<Ts...>& p) {
+    return detail::leaf_value<I>(p);
+}
+template <std::size_t I, class... Ts>
+HS_FUNCTION constexpr auto const& get(pack<Ts...> const& p) {
+    return detail::leaf_value<I>(p);
+}
+
+/// Calls `f(std::integral_constant<std::size_t, 0>{})` … up to `N - 1`.
+template <std::size_t N, class F>
+HS_FUNCTION constexpr void for_each_index(F&& f) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+        (f(std::integral_constant<std::size_t, I>{}), ...);
+    }(std::make_index_sequence<N>{});
+}
+
+}  // namespace halfstep

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The read of the gradients: flags, and the statistics that somebody asked for, a segment at a time.
+#pragma once
+
+#include <cstdint>
+
+#include <halfstep/concepts/overflow_detection.hpp>
+#include <halfstep/core/layout.hpp>
+#include <halfstep/host/chain_sum.hpp>
+#include <halfstep/host/lanes.hpp>
+#include <halfstep/host/walk.hpp>
+
+namespace halfstep::host {
+
+/// True when an inspection would look at elements at all.
+template <class T, class Detection, gradient_statistics Wanted>
+inline constexpr bool inspects_elements = value_detection<Detection> || bit_detection<Detection, T> ||
+                                          Wanted.sum_of_squares || Wanted.largest_magnitude;
+
+namespace detail {
+
+/// Flags of one pack, by whichever hook the detector has.
+template <class T, class Detection, class Packed>
+HS_INLINE lane_mask flags_of(Detection const& detection, Packed const& stored, lanes value) {
+    if constexpr (requires { { detection.flags(value) } -> std::same_as<lane_mask>; }) {
+        return detection.flags(value);
+    } else if constexpr (requires(lane_bits b) { { detection.template flags_bits<T>(b) } -> std::same_as<lane_mask>; }) {
+        if constexpr (std::is_same_v<T, float>)
+            return detection.template flags_bits<T>(bits_of(value));
+        else
+            return detection.template flags_bits<T>(stored.extend());
+    } else {  // written for plain numbers
+        lane_mask mask{};
+        for (int i = 0; i < lane_count; ++i) {
+            bool flagged = false;
+            if constexpr (value_detection<Detection>)
+                flagged = detection.flags(value.v[i]);
+            else if constexpr (std::is_same_v<T, float>)
+                flagged = detection.template flags_bits<T>(halfstep::bits_of(value.v[i]));
+            else
+                flagged = detection.template flags_bits<T>(stored.extend().v[i]);
+            mask.v[i] = flagged ? -1 : 0;
+        }
+        return mask;
+    }
+}
+
+template <class T, class Detection, gradient_statistics Wanted>
+class segment_inspection {
+  public:
+    explicit segment_inspection(Detection const& detection) : detection_(detection) {
+        for (auto& chain : squares_) chain = lanes(0.0f);
+    }
+    /// One pack; its place in the row of 64 says which chains it feeds.
+    template <class Packed>
+    HS_INLINE void add(int place, Packed const& stored) {
+        add(place, stored, [](lane_mask m) { return m; });
+    }
+    /// The first `n` lanes of one; the others are zero and must not be flagged.
+    template <class Packed>
+    HS_INLINE void add_first(int place, Packed const& stored, int n) {
+        add(place, stored, [n](lane_mask m) { return m & first_lanes(n); });
+    }
+    segment_partial result() const {
+        segment_partial partial;
+        if constexpr (Wanted.sum_of_squares) {
+            float chains[sum_chains];
+            for (int i = 0; i < vectors; ++i) store_lanes(chains + i * lane_count, squares_[i]);
+            partial.sum_of_squares = sum_chains_in_order(chains);
+        }
+        if constexpr (Wanted.largest_magnitude)
+            for (int i = 0; i < lane_count; ++i)
+                partial.largest_magnitude = partial.largest_magnitude < largest_.v[i] ? largest_.v[i] : partial.largest_magnitude;
+        partial.flagged = any(flagged_) ? 1 : 0;
+        return partial;
+    }
+    static constexpr int vectors = sum_chains / lane_count;
+
+  private:
+    template <class Packed, class Keep>
+    HS_INLINE void add(int place, Packed const& stored, Keep keep) {
+        const lanes value = widen(stored);
+        if constexpr (value_detection<Detection> || bit_detection<Detection, T>)
+            flagged_ = flagged_ | keep(flags_of<T>(detection_, stored, value));
+        if constexpr (Wanted.sum_of_squares) squares_[place] = fma(value, value, squares_[place]);
+        if constexpr (Wanted.largest_magnitude) largest_ = select(abs(value) > largest_, abs(value), largest_);
+    }
+
+    Detection const& detection_;
+    lanes squares_[vectors];
+    lanes largest_{0.0f};
+    lane_mask flagged_{};
+};
+
+}  // namespace detail
+
+/// What one segment of `n` gradients yields.
+template <gradient_statistics Wanted, class T, class Detection>
+segment_partial inspect_segment(T const* gradient, std::int64_t n, Detection const& detection) {
+    detail::segment_inspection<T, Detection, Wanted> inspection(detection);
+    constexpr int vectors = decltype(inspection)::vectors;
+    // One stream reaches half of what memory gives; asking a segment ahead reaches the rest (docs/performance.md).
+    constexpr std::int64_t ahead = segment_elements;
+    std::int64_t i = 0;
+    for (; i + sum_chains <= n; i += sum_chains) {
+        for (std::size_t line = 0; line < sum_chains * sizeof(T); line += 64)
+            __builtin_prefetch(reinterpret_cast<char const*>(gradient + i + ahead) + line);
+#pragma GCC unroll 16
+        for (int place = 0; place < vectors; ++place)
+            inspection.add(place, load_lanes(gradient + i + place * lane_count));
+    }
+    int place = 0;
+    for (; i + lane_count <= n; i += lane_count, ++place) inspection.add(place, load_lanes(gradient + i));
+    if (i < n) {
+        const int rest = static_cast<int>(n - i);
+        inspection.add_first(place, load_lanes(gradient + i, rest), rest);
+    }
+    return inspection.result();
+}
+
+/// Fills the partials of segments [begin, end) of a group.
+template <gradient_statistics Wanted, class Table, class Detection>
+void inspect_segments(Table const& table, Detection const& detection, std::int64_t begin, std::int64_t end) {
+    walk_segments(table, begin, end, [&](auto const& row, std::int64_t first, std::int64_t n, std::int64_t segment) {
+        for (std::int64_t at = 0; at < n; at += segment_elements, ++segment)
+            table.partials[segment] =
+                row.gradient == nullptr
+                    ? segment_partial{}
+                    : inspect_segment<Wanted>(row.gradient + first + at, std::min(n - at, segment_elements), detection);
+    });
+}
+
+}  // namespace halfstep::host

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The update pass: load, advance, store, a pack of lanes at a time.
+#pragma once
+
+#include <cstdint>
+
+#include <halfstep/core/layout.hpp>
+#include <halfstep/element_update.hpp>
+#include <halfstep/host/lanes.hpp>
+#include <halfstep/host/lanewise.hpp>
+#include <halfstep/host/walk.hpp>
+
+namespace halfstep::host {
+
+/// Where the elements of one stretch lie.
+template <class Layout>
+struct stretch {
+    typename Layout::type* parameter;
+    typename Layout::gradient_type const* gradient;
+    typename Layout::companion* companion;  ///< null where there is none
+    typename Layout::moment* moment;
+    std::int64_t moment_stride;
+    std::int64_t size;
+    std::uint64_t first_index;  ///< of its first element in the group
+};
+
+namespace detail {
+
+/// One pack. State arrays are padded, so only what the user owns needs a partial load.
+template <class Layout, bool Whole, class Policies, class Coefficients>
+HS_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[maybe_unused]] int rest, Policies const& policies,
+                            Coefficients const& coefficients, lanes factor, noise<lanes> const& random,
+                            packed_t<typename Layout::type, lanes>& parameter) {
+    constexpr int count = Layout::moments;
+    constexpr bool has_companion = !std::is_empty_v<typename Layout::companion>;
+    packed_t<typename Layout::companion, lanes> companion;
+    values<packed_t<typename Layout::moment, lanes>, count> moment;
+    lanes gradient;
+    if constexpr (Whole) {
+        gradient = widen(load_lanes(s.gradient + i));
+        parameter = load_lanes(s.parameter + i);
+    } else {
+        gradient = widen(load_lanes(s.gradient + i, rest));
+        parameter = load_lanes(s.parameter + i, rest);
+    }
+    if constexpr (has_companion) companion = load_lanes(s.companion + i);
+    if constexpr (count > 0)
+        for (int k = 0; k < count; ++k) moment[k] = load_lanes(s.moment + k * s.moment_stride + i);
+
+    update_element(policies, coefficients, factor, gradient, parameter, companion, moment, random);
+
+    if constexpr (has_companion) store_lanes(s.companion + i, companion);
+    if constexpr (count > 0)
+        for (int k = 0; k < count; ++k) store_lanes(s.moment + k * s.moment_stride + i, moment[k]);
+}
+
+/// Asks for the streams that are read and written, so far ahead that they arrive in time (docs/performance.md).
+template <class Layout>
+HS_INLINE void prefetch_ahead(stretch<Layout> const& s, std::int64_t i, std::int64_t elements) {
+    constexpr std::int64_t bytes = 2048;
+    const auto fetch = [&](auto const* data) {
+        for (std::int64_t e = 0; e < elements * static_cast<std::int64_t>(sizeof *data); e += 64)
+            __builtin_prefetch(reinterpret_cast<char const*>(data + i) + bytes + e);
+    };
+    fetch(s.gradient);
+    if constexpr (!std::is_empty_v<typename Layout::companion>) fetch(s.companion);
+    for (int k = 0; k < Layout::moments; ++k) fetch(s.moment + k * s.moment_stride);
+}
+
+/// Writes one pack past the caches; `to` is aligned to the pack.
+template <class T>
+HS_INLINE void stream_lanes(T* to, packed_lanes<T> x) {
+#if defined(HS_LANES_AVX512) || defined(HS_LANES_AVX2)
+    if constexpr (sizeof x.v == 32)
+        _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)x.v);
+    else if constexpr (sizeof x.v == 16)
+        _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)x.v);
+    else
+#endif
+        store_lanes(to, x);
+}
+
+}  // namespace detail
+
+/// Streaming a parameter is possible: narrow, never read by its storage, and the pack is one that can be streamed.
+template <class Layout>
+inline constexpr bool streams_parameter = [] {
+#if defined(HS_LANES_AVX512) || defined(HS_LANES_AVX2)
+    if constexpr (requires { Layout::storage::overwrites_parameter; })
+        return narrow_type<typename Layout::type> && Layout::storage::overwrites_parameter &&
+               sizeof(packed_t<typename Layout::type, lanes>) >= 16;
+#endif
+    return false;
+}();
+
+/// Advances one stretch. With `Stream`, whole cache lines of narrow parameters go past the caches.
+template <bool Stream, class Layout, class Policies, class Coefficients>
+void update_stretch(stretch<Layout> const& s, Policies const& policies, Coefficients const& coefficients, float gradient_factor,
+                    noise_key key) {
+    using T = typename Layout::type;
+    using packed_parameter = packed_t<T, lanes>;
+    const lanes factor(gradient_factor);
+    const auto index = [&](std::int64_t i) {
+        return lane_numbers() + lane_bits(static_cast<std::uint32_t>(s.first_index + static_cast<std::uint64_t>(i)));
+    };
+    std::int64_t i = 0;
+    constexpr int per_line = 64 / static_cast<int>(sizeof(T)) / lane_count;
+    constexpr int unroll = Stream && per_line > 1 ? per_line : 2;
+    for (; i + unroll * lane_count <= s.size; i += unroll * lane_count) {
+        packed_parameter parameter[unroll];
+        if constexpr (Stream) detail::prefetch_ahead(s, i, unroll * lane_count);
+#pragma GCC unroll 8
+        for (int u = 0; u < unroll; ++u)
+            detail::update_lanes<Layout, true>(s, i + u * lane_count, 0, policies, coefficients, factor,
+                                               {key, index(i + u * lane_count)}, parameter[u]);
+        for (int u = 0; u < unroll; ++u) {
+            if constexpr (Stream)
+                detail::stream_lanes(s.parameter + i + u * lane_count, parameter[u]);
+            else
+                store_lanes(s.parameter + i + u * lane_count, parameter[u]);
+        }
+    }
+    packed_parameter parameter;
+    for (; i + lane_count <= s.size; i += lane_count) {
+        detail::update_lanes<Layout, true>(s, i, 0, policies, coefficients, factor, {key, index(i)}, parameter);
+        store_lanes(s.parameter + i, parameter);
+    }
+    if (i < s.size) {
+        const int rest = static_cast<int>(s.size - i);
+        detail::update_lanes<Layout, false>(s, i, rest, policies, coefficients, factor, {key, index(i)}, parameter);
+        store_lanes(s.parameter + i, parameter, rest);
+    }
+}
+
+}  // namespace halfstep::host
