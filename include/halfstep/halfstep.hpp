@@ -7,6 +7,7 @@
 #include <halfstep/gradient_clipping/clip_by_norm.hpp>
 #include <halfstep/gradient_clipping/clip_by_value.hpp>
 #include <halfstep/gradient_clipping/no_clipping.hpp>
+#include <halfstep/host/convert.hpp>
 #include <halfstep/host/host_backend.hpp>
 #include <halfstep/loss_scaling/dynamic_scaling.hpp>
 #include <halfstep/loss_scaling/hysteresis_scaling.hpp>
