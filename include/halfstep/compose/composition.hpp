@@ -52,6 +52,8 @@ struct composition {
     static constexpr std::size_t group_count = sizeof...(Plans);
     template <template <class...> class F>
     using with_plans = F<Plans...>;
+    template <std::size_t I>
+    using plan = type_at<I, Plans...>;
     template <template <class> class F>
     using pack_of = pack<F<Plans>...>;
 

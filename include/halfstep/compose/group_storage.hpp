@@ -2,7 +2,6 @@
 /// The tensors bound to one group, and the memory that the step keeps for them.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <new>
@@ -119,14 +118,13 @@ class group_storage {
         std::int64_t first = 0;  // of the tensor in the group
         std::int64_t state = 0;
         for (std::size_t i = 0; i < parameters_.size(); first += parameters_[i].size(), ++i) {
-            const std::int64_t begin = std::clamp(owned.begin, first, first + parameters_[i].size());
-            const std::int64_t end = std::clamp(owned.end, begin, first + parameters_[i].size());
-            if (begin == end) continue;
+            const flat_range mine = overlap(owned, {first, first + parameters_[i].size()});
+            if (mine.empty()) continue;
             row r;
-            r.parameter = parameters_[i].data() + (begin - first);
-            r.size = end - begin;
+            r.parameter = parameters_[i].data() + (mine.begin - first);
+            r.size = mine.end - mine.begin;
             r.state_offset = state;
-            r.first_index = begin;
+            r.first_index = mine.begin;
             r.first_segment = table_.segments;
             r.missed_steps = applied_steps;
             table_.segments += segments_of(r.size);
@@ -134,7 +132,7 @@ class group_storage {
             state += (r.size + state_alignment - 1) / state_alignment * state_alignment;
             rows_.push_back(r);
             tensors_.push_back(i);
-            offsets_.push_back(begin - first);
+            offsets_.push_back(mine.begin - first);
             point_at_gradient(rows_.size() - 1);
         }
         table_.moment_stride = state;

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <memory>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -70,7 +70,7 @@ class optimizer_step {
         validate_all(telemetry);
         if (communicator_.size() < 1 || communicator_.rank() < 0 || communicator_.rank() >= communicator_.size())
             throw std::invalid_argument("halfstep: a communicator's rank must lie in [0, size)");
-        recorder_ = std::make_unique<typename Composition::telemetry::recorder>(telemetry);
+        recorder_.emplace(telemetry);
         control_memory_ = backend_.allocate(sizeof(control_block));
         control_ = new (control_memory_.data()) control_block{};
         control_->scaling = initial_state(policies_.scaling);
@@ -86,9 +86,10 @@ class optimizer_step {
         constexpr std::size_t g = index_of<Tag>();
         if constexpr (g < Composition::group_count) {
             using storage = std::remove_reference_t<decltype(get<g>(groups_))>;
-            static_assert(requires { typename storage::gradient_view; },
+            constexpr bool trains = plan_at<g>::group::trains;
+            static_assert(trains,
                           "halfstep: a frozen group has no gradients: bind its parameters alone");
-            if constexpr (requires { typename storage::gradient_view; }) {
+            if constexpr (trains) {
                 if constexpr (tensors_fit<typename storage::type, Parameters, false>() &&
                               tensors_fit<typename storage::gradient_type, Gradients, true>()) {
                     const auto owned = [&](std::int64_t total) {
@@ -116,7 +117,7 @@ class optimizer_step {
         constexpr std::size_t g = index_of<Tag>();
         if constexpr (g < Composition::group_count) {
             using storage = std::remove_reference_t<decltype(get<g>(groups_))>;
-            constexpr bool frozen = !requires { typename storage::gradient_view; };
+            constexpr bool frozen = !plan_at<g>::group::trains;
             static_assert(frozen, "halfstep: a group that trains is bound with its gradients too");
             if constexpr (frozen)
                 if constexpr (tensors_fit<typename storage::parameter_view::element_type, Parameters, false>())
@@ -194,7 +195,7 @@ class optimizer_step {
         f(state_entry{{}, 0, "control", 0, {reinterpret_cast<std::byte*>(control_), sizeof(control_block)}});
         for_each_index<Composition::group_count>([&](auto g) {
             auto& group = get<g>(groups_);
-            if constexpr (requires { group.table(); }) {
+            if constexpr (plan_at<g>::group::trains) {
                 using layout = typename plan_at<g>::layout;
                 const std::string_view name = type_name<tag_at<g>>();
                 for (std::size_t r = 0; r < group.rows().size(); ++r) {
@@ -213,14 +214,7 @@ class optimizer_step {
 
   private:
     template <std::size_t G>
-    struct plan_selector {
-        template <class... Plans>
-        struct from {
-            using type = std::remove_pointer_t<std::remove_cvref_t<decltype(get<G>(std::declval<pack<Plans*...>&>()))>>;
-        };
-    };
-    template <std::size_t G>
-    using plan_at = typename Composition::template with_plans<plan_selector<G>::template from>::type;
+    using plan_at = typename Composition::template plan<G>;
     template <std::size_t G>
     using tag_at = typename plan_at<G>::tag;
 
@@ -306,30 +300,28 @@ class optimizer_step {
     }
 
     template <class P, class Value>
-    static bool assign(P& member, Value const& value) {
-        if constexpr (std::is_same_v<P, Value>) {
-            member = value;
-            return true;
-        } else {
-            return false;
-        }
+    static void assign([[maybe_unused]] P& member, [[maybe_unused]] Value const& value) {
+        if constexpr (std::is_same_v<P, Value>) member = value;
     }
     template <class Group, class Value>
-    static bool assign_in(Group& group, Value const& value) {
-        return assign(group.group, value) | assign(group.rule, value) | assign(group.storage, value) |
-               assign(group.state, value) | assign(group.detection, value);
+    static void assign_in(Group& group, Value const& value) {
+        assign(group.group, value);
+        assign(group.rule, value);
+        assign(group.storage, value);
+        assign(group.state, value);
+        assign(group.detection, value);
     }
     template <class Argument>
     void apply(Argument const& argument, typename Composition::telemetry& telemetry) {
         if constexpr (!well_formed::of_the_machine<Argument>) {
-            bool known = assign(policies_.scaling, argument) | assign(policies_.clipping, argument) |
-                         assign(layout_, argument) | assign(telemetry, argument);
-            for_each_index<Composition::group_count>(
-                [&](auto g) { known = assign_in(get<g>(policies_.groups), argument) || known; });
             static_assert(names_policy<Argument>,
                           "halfstep: a value given at construction must be of a policy type that the recipe holds (a type selects "
                           "code, a value is data), a backend or a communicator");
-            (void)known;
+            assign(policies_.scaling, argument);
+            assign(policies_.clipping, argument);
+            assign(layout_, argument);
+            assign(telemetry, argument);
+            for_each_index<Composition::group_count>([&](auto g) { assign_in(get<g>(policies_.groups), argument); });
         }
     }
     template <class Tag, class Policy>
@@ -395,7 +387,7 @@ class optimizer_step {
     Communicator communicator_;
     typename Composition::policy_values policies_;
     typename Composition::sharding layout_;
-    std::unique_ptr<typename Composition::telemetry::recorder> recorder_;
+    std::optional<typename Composition::telemetry::recorder> recorder_;
     typename Backend::buffer control_memory_{};
     control_block* control_ = nullptr;
     groups_type groups_{};

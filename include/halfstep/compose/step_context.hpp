@@ -29,16 +29,12 @@ class step_context {
     policy_values const& policies() const { return policies_; }
     control_block& control() const { return control_; }
 
-    /// `f(values of the group's policies, its table)` for every group that trains; with `f(…, index)` the index too.
+    /// `f(values of the group's policies, its table, its index)` for every group that trains.
     template <class F>
     void for_each_table(F&& f) const {
         for_each_index<Composition::group_count>([&](auto g) {
-            if constexpr (requires { get<g>(groups_).table(); }) {
-                if constexpr (requires { f(get<g>(policies_.groups), get<g>(groups_).table(), g); })
-                    f(get<g>(policies_.groups), get<g>(groups_).table(), g);
-                else
-                    f(get<g>(policies_.groups), get<g>(groups_).table());
-            }
+            if constexpr (Composition::template plan<g>::group::trains)
+                f(get<g>(policies_.groups), get<g>(groups_).table(), g);
         });
     }
 
@@ -88,12 +84,12 @@ class step_context {
                     const flat_range owned = layout_.owned(total, root, communicator_.size());
                     std::int64_t first = 0;
                     for (auto const& parameter : group.parameters()) {
-                        const std::int64_t begin = std::clamp(owned.begin, first, first + parameter.size());
-                        const std::int64_t end = std::clamp(owned.end, begin, first + parameter.size());
-                        if (begin != end)
-                            communicator_.broadcast(parameter.elements().subspan(static_cast<std::size_t>(begin - first),
-                                                                                 static_cast<std::size_t>(end - begin)),
-                                                    root);
+                        const flat_range part = overlap(owned, {first, first + parameter.size()});
+                        if (!part.empty())
+                            communicator_.broadcast(
+                                parameter.elements().subspan(static_cast<std::size_t>(part.begin - first),
+                                                             static_cast<std::size_t>(part.end - part.begin)),
+                                root);
                         first += parameter.size();
                     }
                 }
@@ -108,7 +104,7 @@ class step_context {
     template <class F>
     void for_each_group(F&& f) {
         for_each_index<Composition::group_count>([&](auto g) {
-            if constexpr (requires { get<g>(groups_).table(); }) f(get<g>(groups_));
+            if constexpr (Composition::template plan<g>::group::trains) f(get<g>(groups_));
         });
     }
 

@@ -14,6 +14,14 @@ struct flat_range {
     std::int64_t begin = 0;
     std::int64_t end = 0;
     friend bool operator==(flat_range, flat_range) = default;
+
+    constexpr bool empty() const { return begin >= end; }
+    /// What `a` and `b` share; where they share nothing, an empty range.
+    friend constexpr flat_range overlap(flat_range a, flat_range b) {
+        const std::int64_t begin = a.begin > b.begin ? a.begin : b.begin;
+        const std::int64_t end = a.end < b.end ? a.end : b.end;
+        return {begin, end < begin ? begin : end};
+    }
 };
 
 /// What a layout does to the gradients before, and to the parameters after an update.

@@ -15,6 +15,24 @@ struct type_list {
 };
 
 namespace detail {
+template <std::size_t I, class T>
+struct list_leaf {
+    using type = T;
+};
+template <class Indices, class... Ts>
+struct list_leaves;
+template <std::size_t... I, class... Ts>
+struct list_leaves<std::index_sequence<I...>, Ts...> : list_leaf<I, Ts>... {};
+template <std::size_t I, class T>
+list_leaf<I, T> find_leaf(list_leaf<I, T> const&);
+}  // namespace detail
+
+/// The type at place `I` of `Ts`.
+template <std::size_t I, class... Ts>
+using type_at = typename decltype(detail::find_leaf<I>(
+    std::declval<detail::list_leaves<std::index_sequence_for<Ts...>, Ts...> const&>()))::type;
+
+namespace detail {
 
 template <std::size_t I, class T>
 struct pack_leaf {

@@ -7,12 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <limits>
-#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 #include <halfstep/core/dtype.hpp>
 #include <halfstep/core/foreign.hpp>
@@ -53,6 +54,15 @@ class shape {
     int rank_ = 0;
 };
 
+/// A range whose elements lie side by side, const or not. (Its own concept, since <ranges> costs a user 0.3 s a file.)
+template <class R>
+concept contiguous_elements = requires(R& range) {
+    *std::data(range);
+    std::size(range);
+};
+template <class R>
+using element_of_t = std::remove_reference_t<decltype(*std::data(std::declval<R&>()))>;
+
 /// A dense tensor of `T`, owned by somebody else. A null pointer with elements means "no such tensor now": a parameter
 /// whose gradient is null takes no part in the step.
 template <class T>
@@ -64,11 +74,9 @@ class tensor_view {
     constexpr tensor_view(T* data, shape extents, std::string_view name = {})
         : data_(data), shape_(extents), name_(name) {}
     /// A contiguous range as a tensor of one dimension.
-    template <std::ranges::contiguous_range R>
-        requires std::same_as<std::remove_reference_t<std::ranges::range_reference_t<R>>, T> &&
-                 std::ranges::sized_range<R>
-    constexpr tensor_view(R&& range)
-        : data_(std::ranges::data(range)), shape_{static_cast<std::int64_t>(std::ranges::size(range))} {}
+    template <contiguous_elements R>
+        requires std::same_as<element_of_t<R>, T>
+    constexpr tensor_view(R&& range) : data_(std::data(range)), shape_{static_cast<std::int64_t>(std::size(range))} {}
 
     constexpr T* data() const { return data_; }
     constexpr shape const& extents() const { return shape_; }
@@ -86,8 +94,8 @@ template <class T>
 tensor_view(T*, shape) -> tensor_view<T>;
 template <class T>
 tensor_view(T*, shape, std::string_view) -> tensor_view<T>;
-template <std::ranges::contiguous_range R>
-tensor_view(R&&) -> tensor_view<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
+template <contiguous_elements R>
+tensor_view(R&&) -> tensor_view<element_of_t<R>>;
 
 namespace detail {
 
@@ -98,9 +106,9 @@ struct view_element<tensor_view<T>> {
     using type = T;
 };
 template <class X>
-    requires(std::ranges::contiguous_range<X const> && std::ranges::sized_range<X const>)
+    requires contiguous_elements<X const>
 struct view_element<X> {
-    using type = std::remove_reference_t<std::ranges::range_reference_t<X>>;
+    using type = element_of_t<X const>;
 };
 
 }  // namespace detail
@@ -117,7 +125,10 @@ concept tensor_like = requires { typename detail::view_element<std::remove_cvref
 /// A range of them.
 template <class R, class T>
 concept tensor_range =
-    !tensor_like<R, T> && std::ranges::input_range<R> && tensor_like<std::ranges::range_value_t<R>, T>;
+    !tensor_like<R, T> && requires(std::remove_cvref_t<R>& range) {
+        std::end(range);
+        requires tensor_like<decltype(*std::begin(range)), T>;
+    };
 
 /// `tensor` as a view of `T`, whatever it is called where it comes from. `Element` may be `T const`.
 template <class Element, class X>

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <new>
+#include <utility>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -24,21 +24,25 @@ class buffer {
         const std::size_t alignment = large ? huge_page : 64;
         if (bytes > static_cast<std::size_t>(-1) - alignment) throw std::bad_alloc();
         const std::size_t whole = (bytes + alignment - 1) / alignment * alignment;
-        memory_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, whole)));
+        memory_ = static_cast<std::byte*>(std::aligned_alloc(alignment, whole));
         if (!memory_) throw std::bad_alloc();
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-        if (large) madvise(memory_.get(), whole, MADV_HUGEPAGE);  // a wish; without it the step is only a little slower
+        if (large) madvise(memory_, whole, MADV_HUGEPAGE);  // a wish; without it the step is only a little slower
 #endif
-        std::memset(memory_.get(), 0, whole);
+        std::memset(memory_, 0, whole);
     }
-    std::byte* data() const { return memory_.get(); }
+    buffer(buffer&& other) noexcept : memory_(std::exchange(other.memory_, nullptr)) {}
+    buffer& operator=(buffer&& other) noexcept {
+        std::swap(memory_, other.memory_);
+        return *this;
+    }
+    ~buffer() { std::free(memory_); }
+
+    std::byte* data() const { return memory_; }
 
   private:
     static constexpr std::size_t huge_page = std::size_t{2} << 20;
-    struct release {
-        void operator()(std::byte* p) const { std::free(p); }
-    };
-    std::unique_ptr<std::byte, release> memory_;
+    std::byte* memory_ = nullptr;
 };
 
 }  // namespace halfstep::host

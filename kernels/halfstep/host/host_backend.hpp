@@ -76,7 +76,7 @@ struct host_backend {
     template <class Context>
     int threads_for_all(Context const& context) const {
         std::int64_t elements = 0;
-        context.for_each_table([&](auto const&, auto const& table) { elements += table.elements; });
+        context.for_each_table([&](auto const&, auto const& table, auto) { elements += table.elements; });
         return threads_for(elements);
     }
 
@@ -86,7 +86,7 @@ struct host_backend {
         using clipping = typename Context::composition::clipping;
         auto& control = context.control();
         host::parallel(threads_for_all(context), [&](int thread, int count) {
-            context.for_each_table([&](auto const& policies, auto const& table) {
+            context.for_each_table([&](auto const& policies, auto const& table, auto) {
                 using detection = std::remove_cvref_t<decltype(policies.detection)>;
                 using gradient = std::remove_cvref_t<decltype(*table.rows->gradient)>;
                 constexpr gradient_statistics wanted = needed_statistics<detection> | needed_statistics<clipping>;
@@ -113,7 +113,7 @@ struct host_backend {
     void update(Context& context) const {
         auto const& control = context.control();
         std::int64_t bytes = 0;
-        context.for_each_table([&](auto const&, auto const& table) { bytes += table.elements * bytes_of(table); });
+        context.for_each_table([&](auto const&, auto const& table, auto) { bytes += table.elements * bytes_of(table); });
         const bool stream = bytes > stream_above_bytes;
         host::parallel(threads_for_all(context), [&](int thread, int count) {
             context.for_each_table([&](auto const& policies, auto const& table, auto g) {
@@ -161,7 +161,7 @@ struct host_backend {
             while (s.size > 0) {
                 const std::uint64_t left = (std::uint64_t{1} << 32) - (s.first_index & 0xFFFFFFFFu);
                 auto piece = s;
-                piece.size = static_cast<std::int64_t>(std::min(left, static_cast<std::uint64_t>(s.size)));
+                if (left < static_cast<std::uint64_t>(s.size)) piece.size = static_cast<std::int64_t>(left);
                 const noise_key key =
                     make_noise_key(seed, static_cast<std::uint64_t>(decision.rule.step), table.ordinal,
                                    static_cast<std::uint32_t>(s.first_index >> 32));

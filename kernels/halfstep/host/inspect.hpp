@@ -122,11 +122,12 @@ segment_partial inspect_segment(T const* gradient, std::int64_t n, Detection con
 template <gradient_statistics Wanted, class Table, class Detection>
 void inspect_segments(Table const& table, Detection const& detection, std::int64_t begin, std::int64_t end) {
     walk_segments(table, begin, end, [&](auto const& row, std::int64_t first, std::int64_t n, std::int64_t segment) {
-        for (std::int64_t at = 0; at < n; at += segment_elements, ++segment)
-            table.partials[segment] =
-                row.gradient == nullptr
-                    ? segment_partial{}
-                    : inspect_segment<Wanted>(row.gradient + first + at, std::min(n - at, segment_elements), detection);
+        for (std::int64_t at = 0; at < n; at += segment_elements, ++segment) {
+            const std::int64_t size = n - at < segment_elements ? n - at : segment_elements;
+            table.partials[segment] = row.gradient == nullptr
+                                          ? segment_partial{}
+                                          : inspect_segment<Wanted>(row.gradient + first + at, size, detection);
+        }
     });
 }
 

@@ -2,7 +2,6 @@
 /// Host threads: OpenMP where the user compiles with it, else one.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #if defined(_OPENMP)
@@ -40,7 +39,7 @@ struct work_range {
 /// The part of `count` units that falls to one thread.
 inline work_range share(std::int64_t count, int thread, int threads) {
     const std::int64_t each = count / threads, rest = count % threads;
-    const std::int64_t begin = thread * each + std::min<std::int64_t>(thread, rest);
+    const std::int64_t begin = thread * each + (thread < rest ? thread : rest);
     return {begin, begin + each + (thread < rest ? 1 : 0)};
 }
 

@@ -2,7 +2,6 @@
 /// Visits a range of a group's segments, stretch by stretch.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include <halfstep/core/layout.hpp>
@@ -14,14 +13,20 @@ namespace halfstep::host {
 template <class Table, class F>
 void walk_segments(Table const& table, std::int64_t begin, std::int64_t end, F&& f) {
     if (begin >= end) return;
-    auto* row = std::upper_bound(table.rows, table.rows + table.row_count, begin,
-                                 [](std::int64_t segment, auto const& r) { return segment < r.first_segment; }) -
-                1;
+    // The last row that starts at or before `begin`.
+    std::int64_t low = 0;
+    for (std::int64_t high = table.row_count; high - low > 1;) {
+        const std::int64_t middle = low + (high - low) / 2;
+        (table.rows[middle].first_segment <= begin ? low : high) = middle;
+    }
+    auto* row = table.rows + low;
     while (begin < end) {
         const std::int64_t local = begin - row->first_segment;
-        const std::int64_t segments = std::min(end - begin, segments_of(row->size) - local);
+        const std::int64_t left = segments_of(row->size) - local;
+        const std::int64_t segments = end - begin < left ? end - begin : left;
         const std::int64_t first = local * segment_elements;
-        f(*row, first, std::min(row->size - first, segments * segment_elements), begin);
+        const std::int64_t elements = segments < left ? segments * segment_elements : row->size - first;
+        f(*row, first, elements, begin);
         begin += segments;
         ++row;
     }

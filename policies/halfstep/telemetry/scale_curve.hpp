@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <charconv>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
-#include <memory>
 #include <stdexcept>
 #include <string>
 
@@ -18,8 +19,9 @@ inline constexpr curve_format json_lines = curve_format::json_lines;
 /// Writes a line a step: step, loss scale, whether it was applied, norm, loss, learning rate, counts.
 ///
 /// CSV with a header line, or a JSON object a line; a number that was not computed or is not finite is an empty field, or null.
-/// The file is replaced when the step is built (std::runtime_error if it cannot be opened) and flushed with every line, so that it can be
-/// followed while a run goes on. A line that cannot be written throws std::runtime_error; the step itself is complete then.
+/// Numbers are the shortest that read back to the same value, in any locale. The file is replaced when the step is built
+/// (std::runtime_error if it cannot be opened) and flushed with every line, so that it can be followed while a run goes on. A line that
+/// cannot be written throws std::runtime_error; the step itself is complete then.
 template <curve_format Format = curve_format::csv>
 struct scale_curve {
     using slot = telemetry_slot;
@@ -30,39 +32,52 @@ struct scale_curve {
       public:
         explicit recorder(scale_curve const& p)
             : path_(p.file_name()), every_(p.every), file_(std::fopen(path_.c_str(), "w")) {
-            if (!file_) throw std::runtime_error("halfstep: scale_curve cannot write to '" + path_ + "'");
+            if (file_ == nullptr) throw std::runtime_error("halfstep: scale_curve cannot write to '" + path_ + "'");
             if constexpr (Format == curve_format::csv)
-                std::fputs("step,loss_scale,applied,gradient_norm,loss,lr,applied_steps,skipped_steps\n", file_.get());
+                std::fputs("step,loss_scale,applied,gradient_norm,loss,lr,applied_steps,skipped_steps\n", file_);
         }
+        recorder(recorder const&) = delete;
+        recorder& operator=(recorder const&) = delete;
+        ~recorder() { std::fclose(file_); }
+
         void record(step_record const& s) {
             if (s.applied && s.step % every_ != 0) return;
-            constexpr char const* line =
-                Format == curve_format::csv
-                    ? "%lld,%.9g,%d,%s,%s,%.9g,%lld,%lld\n"
-                    : "{\"step\":%lld,\"loss_scale\":%.9g,\"applied\":%d,\"gradient_norm\":%s,\"loss\":%s,\"lr\":%.9g,"
-                      "\"applied_steps\":%lld,\"skipped_steps\":%lld}\n";
-            const int written =
-                std::fprintf(file_.get(), line, static_cast<long long>(s.step), static_cast<double>(s.loss_scale),
-                             s.applied ? 1 : 0, number(s.gradient_norm).c_str(),
-                             number(static_cast<double>(s.loss)).c_str(), static_cast<double>(s.lr),
-                             static_cast<long long>(s.applied_steps), static_cast<long long>(s.skipped_steps));
-            if (written < 0 || std::fflush(file_.get()) != 0)
+            line_.clear();
+            field("step", s.step);
+            field("loss_scale", s.loss_scale);
+            field("applied", s.applied ? 1 : 0);
+            field("gradient_norm", s.gradient_norm);
+            field("loss", s.loss);
+            field("lr", s.lr);
+            field("applied_steps", s.applied_steps);
+            field("skipped_steps", s.skipped_steps);
+            line_ += Format == curve_format::csv ? "\n" : "}\n";
+            if (std::fputs(line_.c_str(), file_) < 0 || std::fflush(file_) != 0)
                 throw std::runtime_error("halfstep: scale_curve could not write a line to '" + path_ + "'");
         }
 
       private:
-        static std::string number(double x) {
-            if (!std::isfinite(x)) return Format == curve_format::csv ? "" : "null";
-            char text[32];
-            std::snprintf(text, sizeof text, "%.9g", x);
-            return text;
+        template <class Number>
+        void field(char const* name, Number value) {
+            if constexpr (Format == curve_format::csv) {
+                if (!line_.empty()) line_ += ',';
+            } else {
+                line_ += line_.empty() ? "{\"" : ",\"";
+                line_ += name;
+                line_ += "\":";
+            }
+            if (std::isfinite(static_cast<double>(value))) {
+                char text[32];
+                line_.append(text, std::to_chars(text, text + sizeof text, value).ptr);
+            } else if constexpr (Format == curve_format::json_lines) {
+                line_ += "null";
+            }
         }
-        struct closer {
-            void operator()(std::FILE* f) const { std::fclose(f); }
-        };
+
         std::string path_;
         int every_;
-        std::unique_ptr<std::FILE, closer> file_;
+        std::FILE* file_;
+        std::string line_;
     };
 
     constexpr void validate() const {
