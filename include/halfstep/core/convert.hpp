@@ -65,7 +65,8 @@ HS_FUNCTION constexpr float power_of_two(int exponent) {
 }
 }  // namespace detail
 
-/// A format's bits (in the low bits of `Bits`) as the bits of the same value in binary32. Exact.
+/// A format's bits (in the low bits of `Bits`) as the bits of the same value in binary32. Exact; a signaling NaN of fp16
+/// becomes quiet.
 template <class F, class Bits>
 HS_FUNCTION constexpr Bits widen_bits(Bits x) {
     if constexpr (F::mantissa_bits == 23) {
@@ -88,6 +89,9 @@ HS_FUNCTION constexpr Bits widen_bits(Bits x) {
             result = select(magnitude >= Bits(format::exponent_mask<F>), aligned | Bits(0x7F800000u), result);
         else
             result = select(magnitude > Bits(F::largest_bits), Bits(0x7FC00000u), result);
+        // F16C quiets a signaling NaN; so that the bits do not depend on the instruction set, this does too.
+        if constexpr (F::mantissa_bits == 10)
+            result = select(magnitude > Bits(format::exponent_mask<F>), result | Bits(0x00400000u), result);
         return sign | result;
     }
 }

@@ -18,8 +18,8 @@
 namespace halfstep {
 
 /// The bit pattern of `x`, and back.
-HS_FUNCTION constexpr std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
-HS_FUNCTION constexpr float real_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
+HS_BOTH_SIDES constexpr std::uint32_t bits_of(float x) { return std::bit_cast<std::uint32_t>(x); }
+HS_BOTH_SIDES constexpr float real_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
 /// The integer `x` as a float; exact below 2^24.
 HS_FUNCTION constexpr float to_real(std::uint32_t x) { return static_cast<float>(x); }
@@ -34,11 +34,11 @@ HS_FUNCTION constexpr T select(bool condition, T yes, T no) {
     return condition ? yes : no;
 }
 
-HS_FUNCTION constexpr float abs(float x) { return real_of(bits_of(x) & 0x7FFFFFFFu); }
+HS_BOTH_SIDES constexpr float abs(float x) { return real_of(bits_of(x) & 0x7FFFFFFFu); }
 
 /// True for inf and NaN.
-HS_FUNCTION constexpr bool is_nonfinite(float x) { return (bits_of(x) & 0x7F800000u) == 0x7F800000u; }
-HS_FUNCTION constexpr bool is_nonfinite(double x) {
+HS_BOTH_SIDES constexpr bool is_nonfinite(float x) { return (bits_of(x) & 0x7F800000u) == 0x7F800000u; }
+HS_BOTH_SIDES constexpr bool is_nonfinite(double x) {
     constexpr std::uint64_t exponent = 0x7FF0000000000000u;
     return (std::bit_cast<std::uint64_t>(x) & exponent) == exponent;
 }
@@ -46,7 +46,7 @@ HS_FUNCTION constexpr bool is_nonfinite(double x) {
 namespace detail {
 
 /// fma by exact double arithmetic, rounded to odd before the final rounding (Boldo and Melquiond, 2008, theorem 3).
-HS_FUNCTION constexpr float exact_fma(float a, float b, float c) {
+HS_BOTH_SIDES constexpr float exact_fma(float a, float b, float c) {
     const double product = static_cast<double>(a) * static_cast<double>(b);  // 48 bits: exact
     const double addend = c;
     const double sum = product + addend;
@@ -100,7 +100,7 @@ constexpr double exact_sqrt(double x) {
 }  // namespace detail
 
 /// `a * b + c` with one rounding.
-HS_FUNCTION constexpr float fma(float a, float b, float c) {
+HS_BOTH_SIDES constexpr float fma(float a, float b, float c) {
     if (std::is_constant_evaluated()) return detail::exact_fma(a, b, c);
 #if defined(__CUDA_ARCH__)
     return __fmaf_rn(a, b, c);
@@ -110,7 +110,7 @@ HS_FUNCTION constexpr float fma(float a, float b, float c) {
 }
 
 /// The correctly rounded square root.
-HS_FUNCTION constexpr double sqrt(double x) {
+HS_BOTH_SIDES constexpr double sqrt(double x) {
 #if defined(__CUDA_ARCH__)
     return __dsqrt_rn(x);
 #else
@@ -118,7 +118,7 @@ HS_FUNCTION constexpr double sqrt(double x) {
     return __builtin_sqrt(x);
 #endif
 }
-HS_FUNCTION constexpr float sqrt(float x) {
+HS_BOTH_SIDES constexpr float sqrt(float x) {
 #if defined(__CUDA_ARCH__)
     return __fsqrt_rn(x);
 #else

@@ -21,7 +21,7 @@ namespace detail {
 
 /// Flags of one pack, by whichever hook the detector has.
 template <class T, class Detection, class Packed>
-HS_INLINE lane_mask flags_of(Detection const& detection, Packed const& stored, lanes value) {
+HS_HOST_INLINE lane_mask flags_of(Detection const& detection, Packed const& stored, lanes value) {
     if constexpr (requires { { detection.flags(value) } -> std::same_as<lane_mask>; }) {
         return detection.flags(value);
     } else if constexpr (requires(lane_bits b) { { detection.template flags_bits<T>(b) } -> std::same_as<lane_mask>; }) {
@@ -53,12 +53,12 @@ class segment_inspection {
     }
     /// One pack; its place in the row of 64 says which chains it feeds.
     template <class Packed>
-    HS_INLINE void add(int place, Packed const& stored) {
+    HS_HOST_INLINE void add(int place, Packed const& stored) {
         add(place, stored, [](lane_mask m) { return m; });
     }
     /// The first `n` lanes of one; the others are zero and must not be flagged.
     template <class Packed>
-    HS_INLINE void add_first(int place, Packed const& stored, int n) {
+    HS_HOST_INLINE void add_first(int place, Packed const& stored, int n) {
         add(place, stored, [n](lane_mask m) { return m & first_lanes(n); });
     }
     segment_partial result() const {
@@ -78,7 +78,7 @@ class segment_inspection {
 
   private:
     template <class Packed, class Keep>
-    HS_INLINE void add(int place, Packed const& stored, Keep keep) {
+    HS_HOST_INLINE void add(int place, Packed const& stored, Keep keep) {
         const lanes value = widen(stored);
         if constexpr (value_detection<Detection> || bit_detection<Detection, T>)
             flagged_ = flagged_ | keep(flags_of<T>(detection_, stored, value));
@@ -105,7 +105,7 @@ segment_partial inspect_segment(T const* gradient, std::int64_t n, Detection con
     for (; i + sum_chains <= n; i += sum_chains) {
         for (std::size_t line = 0; line < sum_chains * sizeof(T); line += 64)
             __builtin_prefetch(reinterpret_cast<char const*>(gradient + i + ahead) + line);
-#pragma GCC unroll 16
+        HS_UNROLL(GCC unroll 16)
         for (int place = 0; place < vectors; ++place)
             inspection.add(place, load_lanes(gradient + i + place * lane_count));
     }

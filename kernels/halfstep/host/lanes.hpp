@@ -7,6 +7,7 @@
 /// so that files compiled for different ones can be linked together.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -47,9 +48,9 @@ using unsigned_vector = std::uint32_t __attribute__((vector_size(4 * lane_count)
 struct lane_mask {
     int_vector v;  // all bits set where true
 
-    friend HS_INLINE lane_mask operator&(lane_mask a, lane_mask b) { return {a.v & b.v}; }
-    friend HS_INLINE lane_mask operator|(lane_mask a, lane_mask b) { return {a.v | b.v}; }
-    friend HS_INLINE lane_mask operator~(lane_mask a) { return {~a.v}; }
+    friend HS_HOST_INLINE lane_mask operator&(lane_mask a, lane_mask b) { return {a.v & b.v}; }
+    friend HS_HOST_INLINE lane_mask operator|(lane_mask a, lane_mask b) { return {a.v | b.v}; }
+    friend HS_HOST_INLINE lane_mask operator~(lane_mask a) { return {~a.v}; }
 };
 
 /// Unsigned 32-bit integers, one a lane. Comparisons are signed: patterns compared here are below 2^31.
@@ -57,32 +58,32 @@ struct lane_bits {
     unsigned_vector v;
 
     lane_bits() = default;
-    HS_INLINE lane_bits(unsigned_vector x) : v(x) {}
-    HS_INLINE explicit lane_bits(std::uint32_t x) : v(x - unsigned_vector{}) {}
+    HS_HOST_INLINE lane_bits(unsigned_vector x) : v(x) {}
+    HS_HOST_INLINE explicit lane_bits(std::uint32_t x) : v(x - unsigned_vector{}) {}
 
-    friend HS_INLINE lane_bits operator+(lane_bits a, lane_bits b) { return a.v + b.v; }
-    friend HS_INLINE lane_bits operator-(lane_bits a, lane_bits b) { return a.v - b.v; }
-    friend HS_INLINE lane_bits operator*(lane_bits a, lane_bits b) { return a.v * b.v; }
-    friend HS_INLINE lane_bits operator&(lane_bits a, lane_bits b) { return a.v & b.v; }
-    friend HS_INLINE lane_bits operator|(lane_bits a, lane_bits b) { return a.v | b.v; }
-    friend HS_INLINE lane_bits operator^(lane_bits a, lane_bits b) { return a.v ^ b.v; }
-    friend HS_INLINE lane_bits operator<<(lane_bits a, int n) { return a.v << n; }
-    friend HS_INLINE lane_bits operator>>(lane_bits a, int n) { return a.v >> n; }
-    friend HS_INLINE lane_mask operator<(lane_bits a, lane_bits b) { return {(int_vector)a.v < (int_vector)b.v}; }
-    friend HS_INLINE lane_mask operator>(lane_bits a, lane_bits b) { return {(int_vector)a.v > (int_vector)b.v}; }
-    friend HS_INLINE lane_mask operator>=(lane_bits a, lane_bits b) { return {(int_vector)a.v >= (int_vector)b.v}; }
-    friend HS_INLINE lane_mask operator<=(lane_bits a, lane_bits b) { return {(int_vector)a.v <= (int_vector)b.v}; }
-    friend HS_INLINE lane_mask operator==(lane_bits a, lane_bits b) { return {a.v == b.v}; }
-    friend HS_INLINE lane_mask operator!=(lane_bits a, lane_bits b) { return {a.v != b.v}; }
-    friend HS_INLINE lane_bits select(lane_mask m, lane_bits yes, lane_bits no) {
+    friend HS_HOST_INLINE lane_bits operator+(lane_bits a, lane_bits b) { return a.v + b.v; }
+    friend HS_HOST_INLINE lane_bits operator-(lane_bits a, lane_bits b) { return a.v - b.v; }
+    friend HS_HOST_INLINE lane_bits operator*(lane_bits a, lane_bits b) { return a.v * b.v; }
+    friend HS_HOST_INLINE lane_bits operator&(lane_bits a, lane_bits b) { return a.v & b.v; }
+    friend HS_HOST_INLINE lane_bits operator|(lane_bits a, lane_bits b) { return a.v | b.v; }
+    friend HS_HOST_INLINE lane_bits operator^(lane_bits a, lane_bits b) { return a.v ^ b.v; }
+    friend HS_HOST_INLINE lane_bits operator<<(lane_bits a, int n) { return a.v << n; }
+    friend HS_HOST_INLINE lane_bits operator>>(lane_bits a, int n) { return a.v >> n; }
+    friend HS_HOST_INLINE lane_mask operator<(lane_bits a, lane_bits b) { return {(int_vector)a.v < (int_vector)b.v}; }
+    friend HS_HOST_INLINE lane_mask operator>(lane_bits a, lane_bits b) { return {(int_vector)a.v > (int_vector)b.v}; }
+    friend HS_HOST_INLINE lane_mask operator>=(lane_bits a, lane_bits b) { return {(int_vector)a.v >= (int_vector)b.v}; }
+    friend HS_HOST_INLINE lane_mask operator<=(lane_bits a, lane_bits b) { return {(int_vector)a.v <= (int_vector)b.v}; }
+    friend HS_HOST_INLINE lane_mask operator==(lane_bits a, lane_bits b) { return {a.v == b.v}; }
+    friend HS_HOST_INLINE lane_mask operator!=(lane_bits a, lane_bits b) { return {a.v != b.v}; }
+    friend HS_HOST_INLINE lane_bits select(lane_mask m, lane_bits yes, lane_bits no) {
         const unsigned_vector mask = (unsigned_vector)m.v;
         return (yes.v & mask) | (no.v & ~mask);
     }
 };
 
 struct lanes;
-HS_INLINE lanes real_of(lane_bits a);
-HS_INLINE lanes to_real(lane_bits a);
+HS_HOST_INLINE lanes real_of(lane_bits a);
+HS_HOST_INLINE lanes to_real(lane_bits a);
 
 /// Floats, one a lane. A float converts to all lanes alike.
 struct lanes {
@@ -90,37 +91,37 @@ struct lanes {
     float_vector v;
 
     lanes() = default;
-    HS_INLINE lanes(float_vector x) : v(x) {}
-    HS_INLINE lanes(float x) : v(x - float_vector{}) {}
+    HS_HOST_INLINE lanes(float_vector x) : v(x) {}
+    HS_HOST_INLINE lanes(float x) : v(x - float_vector{}) {}
 
-    friend HS_INLINE lanes operator+(lanes a, lanes b) { return a.v + b.v; }
-    friend HS_INLINE lanes operator-(lanes a, lanes b) { return a.v - b.v; }
-    friend HS_INLINE lanes operator*(lanes a, lanes b) { return a.v * b.v; }
-    friend HS_INLINE lanes operator/(lanes a, lanes b) { return a.v / b.v; }
-    friend HS_INLINE lanes operator-(lanes a) { return -a.v; }
-    friend HS_INLINE lane_mask operator<(lanes a, lanes b) { return {a.v < b.v}; }
-    friend HS_INLINE lane_mask operator>(lanes a, lanes b) { return {a.v > b.v}; }
-    friend HS_INLINE lane_mask operator<=(lanes a, lanes b) { return {a.v <= b.v}; }
-    friend HS_INLINE lane_mask operator>=(lanes a, lanes b) { return {a.v >= b.v}; }
-    friend HS_INLINE lane_mask operator==(lanes a, lanes b) { return {a.v == b.v}; }
-    friend HS_INLINE lane_mask operator!=(lanes a, lanes b) { return {a.v != b.v}; }
+    friend HS_HOST_INLINE lanes operator+(lanes a, lanes b) { return a.v + b.v; }
+    friend HS_HOST_INLINE lanes operator-(lanes a, lanes b) { return a.v - b.v; }
+    friend HS_HOST_INLINE lanes operator*(lanes a, lanes b) { return a.v * b.v; }
+    friend HS_HOST_INLINE lanes operator/(lanes a, lanes b) { return a.v / b.v; }
+    friend HS_HOST_INLINE lanes operator-(lanes a) { return -a.v; }
+    friend HS_HOST_INLINE lane_mask operator<(lanes a, lanes b) { return {a.v < b.v}; }
+    friend HS_HOST_INLINE lane_mask operator>(lanes a, lanes b) { return {a.v > b.v}; }
+    friend HS_HOST_INLINE lane_mask operator<=(lanes a, lanes b) { return {a.v <= b.v}; }
+    friend HS_HOST_INLINE lane_mask operator>=(lanes a, lanes b) { return {a.v >= b.v}; }
+    friend HS_HOST_INLINE lane_mask operator==(lanes a, lanes b) { return {a.v == b.v}; }
+    friend HS_HOST_INLINE lane_mask operator!=(lanes a, lanes b) { return {a.v != b.v}; }
 
-    friend HS_INLINE lane_bits bits_of(lanes a) { return (unsigned_vector)a.v; }
-    friend HS_INLINE lane_bits truncate_to_bits(lanes a) {
+    friend HS_HOST_INLINE lane_bits bits_of(lanes a) { return (unsigned_vector)a.v; }
+    friend HS_HOST_INLINE lane_bits truncate_to_bits(lanes a) {
         return (unsigned_vector)__builtin_convertvector(a.v, int_vector);
     }
-    friend HS_INLINE lanes select(lane_mask m, lanes yes, lanes no) {
+    friend HS_HOST_INLINE lanes select(lane_mask m, lanes yes, lanes no) {
 #if defined(HS_LANES_AVX512)
         return _mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)m.v), no.v, yes.v);
 #else
         return real_of(select(m, bits_of(yes), bits_of(no)));
 #endif
     }
-    friend HS_INLINE lanes abs(lanes a) { return real_of(bits_of(a) & lane_bits(0x7FFFFFFFu)); }
-    friend HS_INLINE lane_mask is_nonfinite(lanes a) {
+    friend HS_HOST_INLINE lanes abs(lanes a) { return real_of(bits_of(a) & lane_bits(0x7FFFFFFFu)); }
+    friend HS_HOST_INLINE lane_mask is_nonfinite(lanes a) {
         return (bits_of(a) & lane_bits(0x7F800000u)) == lane_bits(0x7F800000u);
     }
-    friend HS_INLINE lanes fma(lanes a, lanes b, lanes c) {
+    friend HS_HOST_INLINE lanes fma(lanes a, lanes b, lanes c) {
 #if defined(HS_LANES_AVX512)
         return _mm512_fmadd_ps(a.v, b.v, c.v);
 #elif defined(HS_LANES_AVX2)
@@ -131,7 +132,7 @@ struct lanes {
         return r;
 #endif
     }
-    friend HS_INLINE lanes sqrt(lanes a) {
+    friend HS_HOST_INLINE lanes sqrt(lanes a) {
 #if defined(HS_LANES_AVX512)
         return _mm512_maskz_sqrt_ps(every_lane, a.v);
 #elif defined(HS_LANES_AVX2)
@@ -146,11 +147,11 @@ struct lanes {
     }
 };
 
-HS_INLINE lanes real_of(lane_bits a) { return (float_vector)a.v; }
-HS_INLINE lanes to_real(lane_bits a) { return __builtin_convertvector((int_vector)a.v, float_vector); }
+HS_HOST_INLINE lanes real_of(lane_bits a) { return (float_vector)a.v; }
+HS_HOST_INLINE lanes to_real(lane_bits a) { return __builtin_convertvector((int_vector)a.v, float_vector); }
 
 /// True when any lane is.
-HS_INLINE bool any(lane_mask m) {
+HS_HOST_INLINE bool any(lane_mask m) {
 #if defined(HS_LANES_AVX512)
     return _mm512_movepi32_mask((__m512i)m.v) != 0;
 #elif defined(HS_LANES_AVX2)
@@ -163,24 +164,36 @@ HS_INLINE bool any(lane_mask m) {
 }
 
 /// 0, 1, 2, … a lane.
-HS_INLINE lane_bits lane_numbers() {
+HS_HOST_INLINE lane_bits lane_numbers() {
     lane_bits r;
     for (int i = 0; i < lane_count; ++i) r.v[i] = static_cast<std::uint32_t>(i);
     return r;
 }
 
 /// The first `n` lanes.
-HS_INLINE lane_mask first_lanes(int n) { return lane_numbers() < lane_bits(static_cast<std::uint32_t>(n)); }
+HS_HOST_INLINE lane_mask first_lanes(int n) { return lane_numbers() < lane_bits(static_cast<std::uint32_t>(n)); }
+
+// Spelled out by size: nvcc's front end does not convert vectors whose size depends on a template parameter.
+template <std::size_t Bytes>
+struct integer_vector;
+template <>
+struct integer_vector<1> {
+    typedef std::uint8_t type __attribute__((vector_size(lane_count)));
+};
+template <>
+struct integer_vector<2> {
+    typedef std::uint16_t type __attribute__((vector_size(2 * lane_count)));
+};
 
 /// `lane_count` elements of a narrow type as they stand in memory.
 template <class T>
 struct packed_lanes {
     using bits_type = typename T::bits_type;
-    typedef bits_type register_type __attribute__((vector_size(sizeof(bits_type) * lane_count)));
+    using register_type = typename integer_vector<sizeof(bits_type)>::type;
     register_type v;
 
     /// Bit patterns, zero-extended.
-    HS_INLINE lane_bits extend() const {
+    HS_HOST_INLINE lane_bits extend() const {
 #if defined(HS_LANES_AVX512)
         if constexpr (sizeof(T) == 2)
             return (unsigned_vector)_mm512_maskz_cvtepu16_epi32(every_lane, (__m256i)v);
@@ -198,7 +211,7 @@ struct packed_lanes {
 #endif
     }
     /// The low bits of each lane.
-    static HS_INLINE packed_lanes from(lane_bits x) {
+    static HS_HOST_INLINE packed_lanes from(lane_bits x) {
 #if defined(HS_LANES_AVX512)
         if constexpr (sizeof(T) == 2)
             return {(register_type)_mm512_maskz_cvtepi32_epi16(every_lane, (__m512i)x.v)};
@@ -218,7 +231,7 @@ struct packed_lanes {
 #endif
     }
 
-    friend HS_INLINE lanes widen(packed_lanes x) {
+    friend HS_HOST_INLINE lanes widen(packed_lanes x) {
 #if defined(HS_LANES_AVX512)
         if constexpr (std::is_same_v<T, fp16>) return _mm512_maskz_cvtph_ps(every_lane, (__m256i)x.v);
 #elif defined(HS_LANES_AVX2)
@@ -226,7 +239,7 @@ struct packed_lanes {
 #endif
         return real_of(widen_bits<typename T::format>(x.extend()));
     }
-    friend HS_INLINE void round_into(packed_lanes& out, lanes x) {
+    friend HS_HOST_INLINE void round_into(packed_lanes& out, lanes x) {
 #if defined(HS_LANES_AVX512)
         if constexpr (std::is_same_v<T, fp16>) {
             out.v = (register_type)_mm512_maskz_cvtps_ph(every_lane, x.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
@@ -240,36 +253,36 @@ struct packed_lanes {
 #endif
         out = from(narrow_bits<typename T::format>(bits_of(x)));
     }
-    friend HS_INLINE void stochastic_round_into(packed_lanes& out, lanes x, lane_bits random) {
+    friend HS_HOST_INLINE void stochastic_round_into(packed_lanes& out, lanes x, lane_bits random) {
         out = from(stochastic_narrow_bits<typename T::format>(bits_of(x), random));
     }
 };
 
-HS_INLINE lanes widen(lanes x) { return x; }
-HS_INLINE void round_into(lanes& out, lanes x) { out = x; }
+HS_HOST_INLINE lanes widen(lanes x) { return x; }
+HS_HOST_INLINE void round_into(lanes& out, lanes x) { out = x; }
 
 // Loads and stores go through memcpy or intrinsics: storage may be a foreign type seen through a view.
 
 template <class T>
-HS_INLINE packed_lanes<T> load_lanes(T const* from) {
+HS_HOST_INLINE packed_lanes<T> load_lanes(T const* from) {
     packed_lanes<T> r;
     std::memcpy(&r.v, from, sizeof r.v);
     return r;
 }
-HS_INLINE lanes load_lanes(float const* from) {
+HS_HOST_INLINE lanes load_lanes(float const* from) {
     lanes r;
     std::memcpy(&r.v, from, sizeof r.v);
     return r;
 }
 template <class T>
-HS_INLINE void store_lanes(T* to, packed_lanes<T> x) {
+HS_HOST_INLINE void store_lanes(T* to, packed_lanes<T> x) {
     std::memcpy(static_cast<void*>(to), &x.v, sizeof x.v);
 }
-HS_INLINE void store_lanes(float* to, lanes x) { std::memcpy(to, &x.v, sizeof x.v); }
+HS_HOST_INLINE void store_lanes(float* to, lanes x) { std::memcpy(to, &x.v, sizeof x.v); }
 
 /// The first `n` < lane_count elements, the others zero.
 template <class T>
-HS_INLINE auto load_lanes(T const* from, int n) {
+HS_HOST_INLINE auto load_lanes(T const* from, int n) {
     [[maybe_unused]] const unsigned mask = (1u << n) - 1;
 #if defined(HS_LANES_AVX512)
     if constexpr (sizeof(T) == 4)
@@ -288,7 +301,7 @@ HS_INLINE auto load_lanes(T const* from, int n) {
 }
 /// Writes the first `n` < lane_count elements and nothing else.
 template <class T, class Packed>
-HS_INLINE void store_lanes(T* to, Packed x, int n) {
+HS_HOST_INLINE void store_lanes(T* to, Packed x, int n) {
     [[maybe_unused]] const unsigned mask = (1u << n) - 1;
 #if defined(HS_LANES_AVX512)
     if constexpr (sizeof(T) == 4)

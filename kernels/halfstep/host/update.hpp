@@ -28,7 +28,7 @@ namespace detail {
 
 /// One pack. State arrays are padded, so only what the user owns needs a partial load.
 template <class Layout, bool Whole, class Policies, class Coefficients>
-HS_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[maybe_unused]] int rest, Policies const& policies,
+HS_HOST_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[maybe_unused]] int rest, Policies const& policies,
                             Coefficients const& coefficients, lanes factor, noise<lanes> const& random,
                             packed_t<typename Layout::type, lanes>& parameter) {
     constexpr int count = Layout::moments;
@@ -56,7 +56,7 @@ HS_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[maybe_un
 
 /// Asks for the streams that are read and written, so far ahead that they arrive in time (docs/performance.md).
 template <class Layout>
-HS_INLINE void prefetch_ahead(stretch<Layout> const& s, std::int64_t i, std::int64_t elements) {
+HS_HOST_INLINE void prefetch_ahead(stretch<Layout> const& s, std::int64_t i, std::int64_t elements) {
     constexpr std::int64_t bytes = 2048;
     const auto fetch = [&](auto const* data) {
         for (std::int64_t e = 0; e < elements * static_cast<std::int64_t>(sizeof *data); e += 64)
@@ -69,7 +69,7 @@ HS_INLINE void prefetch_ahead(stretch<Layout> const& s, std::int64_t i, std::int
 
 /// Writes one pack past the caches; `to` is aligned to the pack.
 template <class T>
-HS_INLINE void stream_lanes(T* to, packed_lanes<T> x) {
+HS_HOST_INLINE void stream_lanes(T* to, packed_lanes<T> x) {
 #if defined(HS_LANES_AVX512) || defined(HS_LANES_AVX2)
     if constexpr (sizeof x.v == 32)
         _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)x.v);
@@ -109,7 +109,7 @@ void update_stretch(stretch<Layout> const& s, Policies const& policies, Coeffici
     for (; i + unroll * lane_count <= s.size; i += unroll * lane_count) {
         packed_parameter parameter[unroll];
         if constexpr (Stream) detail::prefetch_ahead(s, i, unroll * lane_count);
-#pragma GCC unroll 8
+        HS_UNROLL(GCC unroll 8)
         for (int u = 0; u < unroll; ++u)
             detail::update_lanes<Layout, true>(s, i + u * lane_count, 0, policies, coefficients, factor,
                                                {key, index(i + u * lane_count)}, parameter[u]);
