@@ -42,8 +42,11 @@ struct host_backend {
         host::parallel(threads_for(table.elements), [&](int thread, int count) {
             const auto part = host::share(table.segments, thread, count);
             host::walk_segments(table, part.begin, part.end, [&](auto const& row, std::int64_t first, std::int64_t n, auto) {
-                for (std::int64_t i = first; i < first + n; ++i)
-                    table.companions[row.state_offset + i] = policies.storage.initial(row.parameter[i]);
+                for (std::int64_t i = first; i < first + n; ++i) {
+                    std::remove_cvref_t<decltype(*row.parameter)> parameter;  // its bytes may be those of a foreign type
+                    std::memcpy(static_cast<void*>(&parameter), row.parameter + i, sizeof parameter);
+                    table.companions[row.state_offset + i] = policies.storage.initial(parameter);
+                }
             });
         });
     }
@@ -152,9 +155,9 @@ struct host_backend {
                 in.step -= missed;
                 own = policies.rule.prepare(in);
             }
-            host::stretch<Layout> s{row.parameter + first, row.gradient + first, nullptr,
-                                    table.moments + row.state_offset + first, table.moment_stride, n,
-                                    static_cast<std::uint64_t>(row.first_index + first)};
+            host::stretch<Layout> s{row.parameter + first, row.gradient + first, nullptr, nullptr,
+                                    table.moment_stride,   n,                    static_cast<std::uint64_t>(row.first_index + first)};
+            if constexpr (Layout::moments > 0) s.moment = table.moments + row.state_offset + first;
             if constexpr (!std::is_empty_v<typename Layout::companion>)
                 s.companion = table.companions + row.state_offset + first;
             // A key covers 2^32 indices; a stretch that crosses such a boundary is cut there.

@@ -100,11 +100,11 @@ segment_partial inspect_segment(T const* gradient, std::int64_t n, Detection con
     detail::segment_inspection<T, Detection, Wanted> inspection(detection);
     constexpr int vectors = decltype(inspection)::vectors;
     // One stream reaches half of what memory gives; asking a segment ahead reaches the rest (docs/performance.md).
-    constexpr std::int64_t ahead = segment_elements;
+    constexpr std::uintptr_t ahead = segment_elements * sizeof(T);
     std::int64_t i = 0;
     for (; i + sum_chains <= n; i += sum_chains) {
         for (std::size_t line = 0; line < sum_chains * sizeof(T); line += 64)
-            __builtin_prefetch(reinterpret_cast<char const*>(gradient + i + ahead) + line);
+            __builtin_prefetch(reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(gradient + i) + ahead + line));
         HS_UNROLL(GCC unroll 16)
         for (int place = 0; place < vectors; ++place)
             inspection.add(place, load_lanes(gradient + i + place * lane_count));

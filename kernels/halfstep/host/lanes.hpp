@@ -44,13 +44,15 @@ using float_vector = float __attribute__((vector_size(4 * lane_count)));
 using int_vector = std::int32_t __attribute__((vector_size(4 * lane_count)));
 using unsigned_vector = std::uint32_t __attribute__((vector_size(4 * lane_count)));
 
-/// A condition a lane.
+/// A condition a lane. It has the operators of a bool, so that one line serves both.
 struct lane_mask {
     int_vector v;  // all bits set where true
 
     friend HS_HOST_INLINE lane_mask operator&(lane_mask a, lane_mask b) { return {a.v & b.v}; }
     friend HS_HOST_INLINE lane_mask operator|(lane_mask a, lane_mask b) { return {a.v | b.v}; }
-    friend HS_HOST_INLINE lane_mask operator~(lane_mask a) { return {~a.v}; }
+    friend HS_HOST_INLINE lane_mask operator!(lane_mask a) { return {~a.v}; }
+    friend HS_HOST_INLINE lane_mask operator&&(lane_mask a, lane_mask b) { return a & b; }
+    friend HS_HOST_INLINE lane_mask operator||(lane_mask a, lane_mask b) { return a | b; }
 };
 
 /// Unsigned 32-bit integers, one a lane. Comparisons are signed: patterns compared here are below 2^31.
@@ -76,8 +78,7 @@ struct lane_bits {
     friend HS_HOST_INLINE lane_mask operator==(lane_bits a, lane_bits b) { return {a.v == b.v}; }
     friend HS_HOST_INLINE lane_mask operator!=(lane_bits a, lane_bits b) { return {a.v != b.v}; }
     friend HS_HOST_INLINE lane_bits select(lane_mask m, lane_bits yes, lane_bits no) {
-        const unsigned_vector mask = (unsigned_vector)m.v;
-        return (yes.v & mask) | (no.v & ~mask);
+        return m.v ? yes.v : no.v;
     }
 };
 
@@ -111,11 +112,7 @@ struct lanes {
         return (unsigned_vector)__builtin_convertvector(a.v, int_vector);
     }
     friend HS_HOST_INLINE lanes select(lane_mask m, lanes yes, lanes no) {
-#if defined(HS_LANES_AVX512)
-        return _mm512_mask_blend_ps(_mm512_movepi32_mask((__m512i)m.v), no.v, yes.v);
-#else
-        return real_of(select(m, bits_of(yes), bits_of(no)));
-#endif
+        return m.v ? yes.v : no.v;
     }
     friend HS_HOST_INLINE lanes abs(lanes a) { return real_of(bits_of(a) & lane_bits(0x7FFFFFFFu)); }
     friend HS_HOST_INLINE lane_mask is_nonfinite(lanes a) {

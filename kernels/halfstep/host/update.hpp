@@ -58,9 +58,11 @@ HS_HOST_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[may
 template <class Layout>
 HS_HOST_INLINE void prefetch_ahead(stretch<Layout> const& s, std::int64_t i, std::int64_t elements) {
     constexpr std::int64_t bytes = 2048;
-    const auto fetch = [&](auto const* data) {
+    // Inlined before g++ takes a function that only prefetches for one without effect, and drops its calls.
+    const auto fetch = [&](auto const* data) __attribute__((always_inline)) {
         for (std::int64_t e = 0; e < elements * static_cast<std::int64_t>(sizeof *data); e += 64)
-            __builtin_prefetch(reinterpret_cast<char const*>(data + i) + bytes + e);
+            __builtin_prefetch(reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(data + i) +
+                                                             static_cast<std::uintptr_t>(bytes + e)));
     };
     fetch(s.gradient);
     if constexpr (!std::is_empty_v<typename Layout::companion>) fetch(s.companion);
@@ -95,8 +97,12 @@ inline constexpr bool streams_parameter = [] {
 
 /// Advances one stretch. With `Stream`, whole cache lines of narrow parameters go past the caches.
 template <bool Stream, class Layout, class Policies, class Coefficients>
-void update_stretch(stretch<Layout> const& s, Policies const& policies, Coefficients const& coefficients, float gradient_factor,
-                    noise_key key) {
+void update_stretch(stretch<Layout> const& where, Policies const& policy_values, Coefficients const& coefficient_values,
+                    float gradient_factor, noise_key key) {
+    // Copies of our own: nothing that the loop writes can be one of them, so they stay in registers.
+    const stretch<Layout> s = where;
+    const Policies policies = policy_values;
+    const Coefficients coefficients = coefficient_values;
     using T = typename Layout::type;
     using packed_parameter = packed_t<T, lanes>;
     const lanes factor(gradient_factor);
