@@ -130,9 +130,11 @@ HS_BOTH_SIDES constexpr float sqrt(float x) {
 
 /// `base` to the power `exponent` >= 0, by squaring: the same bits wherever double products round to nearest.
 HS_FUNCTION constexpr double power(double base, std::int64_t exponent) {
-    double result = 1;
-    for (; exponent > 0; exponent >>= 1, base *= base)
+    double result = (exponent & 1) != 0 ? base : 1;
+    while ((exponent >>= 1) > 0) {  // no square more than is used: it could overflow, which no constant expression may
+        base *= base;
         if ((exponent & 1) != 0) result *= base;
+    }
     return result;
 }
 
