@@ -75,7 +75,7 @@ class tensor_view {
         : data_(data), shape_(extents), name_(name) {}
     /// A contiguous range as a tensor of one dimension.
     template <contiguous_elements R>
-        requires std::same_as<element_of_t<R>, T>
+        requires(std::same_as<element_of_t<R>, T> && !std::same_as<std::remove_cvref_t<R>, tensor_view>)
     constexpr tensor_view(R&& range) : data_(std::data(range)), shape_{static_cast<std::int64_t>(std::size(range))} {}
 
     constexpr T* data() const { return data_; }
