@@ -52,7 +52,7 @@ HS_FUNCTION constexpr void decide(typename Composition::policy_values const& pol
         norm_known = norm_known || needed_statistics<detection>.sum_of_squares;
     });
     norm_known = norm_known || clips_by_norm;
-    const double norm = halfstep::sqrt(total.sum_of_squares) * unscale;
+    const double norm = multiply(halfstep::sqrt(total.sum_of_squares), unscale);
     total.loss_scale = scale;
     total.loss = in.loss;
     total.overflowed = overflow_found<Composition>(policies, control) || (clips_by_norm && is_nonfinite(norm));
@@ -64,7 +64,7 @@ HS_FUNCTION constexpr void decide(typename Composition::policy_values const& pol
         auto& decision = get<g>(control.decisions);
         decision.apply = !total.overflowed;
         if (total.overflowed) return;
-        const gradient_norms norms{halfstep::sqrt(control.reports[g].sum_of_squares) * unscale, norm};
+        const gradient_norms norms{multiply(halfstep::sqrt(control.reports[g].sum_of_squares), unscale), norm};
         decision.gradient_factor = static_cast<float>(unscale * static_cast<double>(policies.clipping.factor(norms)));
         decision.rule = {in.lr * group.group.lr_factor, group.group.weight_decay_factor, control.applied_steps};
         decision.coefficients = group.rule.prepare(decision.rule);

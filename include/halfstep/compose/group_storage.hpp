@@ -47,10 +47,12 @@ class group_storage {
                 throw std::invalid_argument("halfstep: " + group_name() + " has more elements than memory can hold");
             total += parameters_[i].size();
         }
-        make_rows(owned_range(total), applied_steps);
+        make_rows(owned_range(total));
         table_.ordinal = ordinal;
         take_memory(backend);
         write_rows(backend);
+        const std::vector<std::int64_t> missed(rows_.size(), applied_steps);
+        write(backend, missed_memory_, missed);
         bound_ = true;
     }
 
@@ -67,7 +69,6 @@ class group_storage {
         check_counts(gradients.size());
         for (std::size_t i = 0; i < gradients.size(); ++i) check_gradient(i, gradients[i]);
         gradients_ = std::move(gradients);
-        read_rows(backend);  // the backend counts missed steps there
         for (std::size_t r = 0; r < rows_.size(); ++r) point_at_gradient(r);
         write_rows(backend);
     }
@@ -77,14 +78,6 @@ class group_storage {
     /// Moment `k` of a row.
     auto moment(std::size_t r, int k) const {
         return table_.moments + k * table_.moment_stride + rows_[r].state_offset;
-    }
-    void read_rows(Backend const& backend) {
-        if (!rows_.empty())
-            backend.read(reinterpret_cast<std::byte*>(rows_.data()), row_memory_.data(), rows_.size() * sizeof(row));
-    }
-    void write_rows(Backend const& backend) {
-        if (!rows_.empty())
-            backend.write(row_memory_.data(), reinterpret_cast<std::byte const*>(rows_.data()), rows_.size() * sizeof(row));
     }
 
   private:
@@ -114,7 +107,7 @@ class group_storage {
         check_aligned(i, gradient.data(), "gradient");
     }
 
-    void make_rows(flat_range owned, std::int64_t applied_steps) {
+    void make_rows(flat_range owned) {
         std::int64_t first = 0;  // of the tensor in the group
         std::int64_t state = 0;
         for (std::size_t i = 0; i < parameters_.size(); first += parameters_[i].size(), ++i) {
@@ -126,7 +119,6 @@ class group_storage {
             r.state_offset = state;
             r.first_index = mine.begin;
             r.first_segment = table_.segments;
-            r.missed_steps = applied_steps;
             table_.segments += segments_of(r.size);
             table_.elements += r.size;
             state += (r.size + state_alignment - 1) / state_alignment * state_alignment;
@@ -141,20 +133,29 @@ class group_storage {
         auto const* data = gradients_[tensors_[r]].data();
         rows_[r].gradient = data == nullptr ? nullptr : data + offsets_[r];
     }
+    template <class T>
+    static void write(Backend const& backend, typename Backend::buffer const& to, std::vector<T> const& values) {
+        if (!values.empty())
+            backend.write(to.data(), reinterpret_cast<std::byte const*>(values.data()), values.size() * sizeof(T));
+    }
+    void write_rows(Backend const& backend) { write(backend, row_memory_, rows_); }
     void take_memory(Backend const& backend) {
         const auto bytes = [](std::int64_t count, std::size_t size) {
             if (static_cast<std::uint64_t>(count) > std::numeric_limits<std::size_t>::max() / size) throw std::bad_alloc();
             return static_cast<std::size_t>(count) * size;
         };
-        row_memory_ = backend.allocate(bytes(static_cast<std::int64_t>(rows_.size()), sizeof(row)));
+        const auto row_count = static_cast<std::int64_t>(rows_.size());
+        row_memory_ = backend.allocate(bytes(row_count, sizeof(row)));
+        missed_memory_ = backend.allocate(bytes(row_count, sizeof(std::int64_t)));
         partial_memory_ = backend.allocate(bytes(table_.segments, sizeof(segment_partial)));
         moment_memory_ = backend.allocate(bytes(table_.moment_stride, sizeof(typename layout::moment) * layout::moments));
         if constexpr (!std::is_empty_v<typename layout::companion>) {
             companion_memory_ = backend.allocate(bytes(table_.moment_stride, sizeof(typename layout::companion)));
             table_.companions = reinterpret_cast<typename layout::companion*>(companion_memory_.data());
         }
-        table_.rows = reinterpret_cast<row*>(row_memory_.data());
-        table_.row_count = static_cast<std::int64_t>(rows_.size());
+        table_.rows = reinterpret_cast<row const*>(row_memory_.data());
+        table_.row_count = row_count;
+        table_.missed_steps = reinterpret_cast<std::int64_t*>(missed_memory_.data());
         table_.partials = reinterpret_cast<segment_partial*>(partial_memory_.data());
         table_.moments = reinterpret_cast<typename layout::moment*>(moment_memory_.data());
     }
@@ -164,7 +165,7 @@ class group_storage {
     std::vector<row> rows_;
     std::vector<std::size_t> tensors_;   // a row
     std::vector<std::int64_t> offsets_;  // of a row in its tensor
-    typename Backend::buffer row_memory_{}, partial_memory_{}, moment_memory_{}, companion_memory_{};
+    typename Backend::buffer row_memory_{}, missed_memory_{}, partial_memory_{}, moment_memory_{}, companion_memory_{};
     group_table<layout> table_;
     bool bound_ = false;
 };

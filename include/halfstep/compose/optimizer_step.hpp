@@ -206,7 +206,7 @@ class optimizer_step {
                     for (int k = 0; k < layout::moments; ++k)
                         f(state_entry{name, tensor, "moment", k, std::as_writable_bytes(std::span(group.moment(r, k), size))});
                     f(state_entry{name, tensor, "missed_steps", 0,
-                                  std::as_writable_bytes(std::span(&group.table().rows[r].missed_steps, 1))});
+                                  std::as_writable_bytes(std::span(group.table().missed_steps + r, 1))});
                 }
             }
         });

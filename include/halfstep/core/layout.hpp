@@ -45,7 +45,6 @@ struct tensor_row {
     std::int64_t state_offset = 0;   ///< of its companions and moments, in elements
     std::int64_t first_index = 0;    ///< index of its first element in the group, padding not counted
     std::int64_t first_segment = 0;  ///< in the group
-    std::int64_t missed_steps = 0;   ///< applied steps that went by without a gradient of this tensor
 };
 
 /// What inspecting one segment yields.
@@ -60,8 +59,9 @@ template <class Layout>
 struct group_table {
     using row = tensor_row<typename Layout::type, typename Layout::gradient_type>;
 
-    row* rows = nullptr;
+    row const* rows = nullptr;
     std::int64_t row_count = 0;
+    std::int64_t* missed_steps = nullptr;  ///< a row: applied steps that went by without a gradient of it
     typename Layout::companion* companions = nullptr;
     typename Layout::moment* moments = nullptr;  ///< the first moment of all tensors, then the second, …
     std::int64_t moment_stride = 0;              ///< elements from one moment to the next

@@ -128,12 +128,31 @@ HS_BOTH_SIDES constexpr float sqrt(float x) {
 #endif
 }
 
-/// `base` to the power `exponent` >= 0, by squaring: the same bits wherever double products round to nearest.
+/// `a * b`, rounded before anything is added to it: no compiler contracts it into an fma. For the few products of doubles
+/// that feed a sum; products of floats that do are written as `fma`.
+HS_BOTH_SIDES constexpr double multiply(double a, double b) {
+#if defined(__CUDA_ARCH__)
+    return __dmul_rn(a, b);
+#else
+    double product = a * b;
+    if (std::is_constant_evaluated()) return product;
+#if defined(__x86_64__)
+    __asm__("" : "+x"(product));
+#elif defined(__aarch64__)
+    __asm__("" : "+w"(product));
+#else
+    __asm__("" : "+m"(product));
+#endif
+    return product;
+#endif
+}
+
+/// `base` to the power `exponent` >= 0, by squaring: the same bits on every backend.
 HS_FUNCTION constexpr double power(double base, std::int64_t exponent) {
     double result = (exponent & 1) != 0 ? base : 1;
     while ((exponent >>= 1) > 0) {  // no square more than is used: it could overflow, which no constant expression may
-        base *= base;
-        if ((exponent & 1) != 0) result *= base;
+        base = multiply(base, base);
+        if ((exponent & 1) != 0) result = multiply(result, base);
     }
     return result;
 }

@@ -144,13 +144,14 @@ struct host_backend {
         std::int64_t missed = 0;
         coefficients own = decision.coefficients;
         bool streamed = false;
-        host::walk_segments(table, part.begin, part.end, [&](auto& row, std::int64_t first, std::int64_t n, std::int64_t segment) {
+        host::walk_segments(table, part.begin, part.end, [&](auto const& row, std::int64_t first, std::int64_t n, std::int64_t segment) {
+            std::int64_t& own_missed = table.missed_steps[&row - table.rows];
             if (row.gradient == nullptr) {
-                if (segment == row.first_segment) ++row.missed_steps;
+                if (segment == row.first_segment) ++own_missed;
                 return;
             }
-            if (row.missed_steps != missed) {  // a tensor counts its own updates
-                missed = row.missed_steps;
+            if (own_missed != missed) {  // a tensor counts its own updates
+                missed = own_missed;
                 rule_input in = decision.rule;
                 in.step -= missed;
                 own = policies.rule.prepare(in);

@@ -19,7 +19,7 @@ void walk_segments(Table const& table, std::int64_t begin, std::int64_t end, F&&
         const std::int64_t middle = low + (high - low) / 2;
         (table.rows[middle].first_segment <= begin ? low : high) = middle;
     }
-    auto* row = table.rows + low;
+    auto const* row = table.rows + low;
     while (begin < end) {
         const std::int64_t local = begin - row->first_segment;
         const std::int64_t left = segments_of(row->size) - local;

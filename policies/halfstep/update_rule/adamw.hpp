@@ -36,7 +36,7 @@ struct adamw {
                 beta2,
                 static_cast<float>(1 - static_cast<double>(beta2)),
                 eps,
-                static_cast<float>(1 - lr * decay),
+                static_cast<float>(1 - multiply(lr, decay)),
                 static_cast<float>(-lr / first),
                 static_cast<float>(1 / halfstep::sqrt(second))};
     }

@@ -28,7 +28,7 @@ struct lion {
                 static_cast<float>(1 - static_cast<double>(beta1)),
                 beta2,
                 static_cast<float>(1 - static_cast<double>(beta2)),
-                static_cast<float>(1 - static_cast<double>(in.lr) * decay),
+                static_cast<float>(1 - multiply(static_cast<double>(in.lr), decay)),
                 in.lr};
     }
     template <class Real>
