@@ -41,15 +41,16 @@ HS_FUNCTION constexpr void decide(typename Composition::policy_values const& pol
     const double unscale = 1 / (static_cast<double>(scale) * in.micro_batches);
 
     gradient_report total;
-    bool norm_known = false;
+    bool norm_known = true;  // of all gradients; the norm of some groups would pass for it
     for (auto const& report : control.reports) {
         total.flagged = total.flagged || report.flagged;
         total.sum_of_squares += report.sum_of_squares;
         if (report.largest_magnitude > total.largest_magnitude) total.largest_magnitude = report.largest_magnitude;
     }
     for_each_index<Composition::group_count>([&](auto g) {
+        using group = decltype(get<g>(policies.groups).group);
         using detection = decltype(get<g>(policies.groups).detection);
-        norm_known = norm_known || needed_statistics<detection>.sum_of_squares;
+        norm_known = norm_known && (!group::trains || needed_statistics<detection>.sum_of_squares);
     });
     norm_known = norm_known || clips_by_norm;
     const double norm = multiply(halfstep::sqrt(total.sum_of_squares), unscale);
