@@ -2,6 +2,7 @@
 /// What happens to one element in an update, as a sequence of policy calls. Both backends run this.
 #pragma once
 
+#include <cstdint>
 #include <type_traits>
 
 #include <halfstep/core/element.hpp>
@@ -9,14 +10,24 @@
 
 namespace halfstep {
 
-/// The values of the policies that an update calls, without the group's name.
-template <class Rule, class Storage, class State, class Clipping>
+/// The values of the policies that an update calls, without the group's name, and the seed of its noise.
+template <class Storage, class State, class Clipping, class Rule>
 struct element_policies {
-    [[no_unique_address]] Rule rule;
     [[no_unique_address]] Storage storage;
     [[no_unique_address]] State state;
     [[no_unique_address]] Clipping clipping;
+    [[no_unique_address]] Rule rule;
+    std::uint64_t seed = 0;
 };
+
+/// The values of a group's policies for `Layout`, gathered.
+template <class Layout, class Values, class Clipping>
+constexpr auto gather_policies(Values const& values, Clipping const& clipping) {
+    element_policies<typename Layout::storage, typename Layout::state, Clipping, typename Layout::rule> result{
+        values.storage, values.state, clipping, values.rule, 0};
+    if constexpr (requires { values.storage.seed; }) result.seed = values.storage.seed;
+    return result;
+}
 
 namespace detail {
 

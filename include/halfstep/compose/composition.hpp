@@ -32,13 +32,14 @@ struct group_plan {
         return Group::trains ? bytes : 0;
     }();
 
-    /// Their values.
+    /// Their values. An empty policy takes no byte. The last member is never empty: nvcc 13.0 lays out trailing empty members in other
+    /// places for the device than for the host.
     struct values {
-        [[no_unique_address]] Group group;
-        [[no_unique_address]] Rule rule;
         [[no_unique_address]] Storage storage;
         [[no_unique_address]] State state;
         [[no_unique_address]] Detection detection;
+        [[no_unique_address]] Rule rule;
+        Group group;
     };
 };
 
@@ -57,7 +58,7 @@ struct composition {
     template <template <class> class F>
     using pack_of = pack<F<Plans>...>;
 
-    /// Values that the loops need, wherever they run.
+    /// Values that the loops need, wherever they run. The order is as above.
     struct policy_values {
         [[no_unique_address]] Scaling scaling;
         [[no_unique_address]] Clipping clipping;
@@ -71,6 +72,7 @@ struct composition {
         std::int64_t applied_steps = 0;
         std::int64_t skipped_steps = 0;
         bool micro_batch_overflowed = false;  ///< since the last step
+        unsigned finished_blocks = 0;         ///< of an inspection on a device, for its last block
         gradient_report reports[group_count] = {};
         pack<group_decision<typename Plans::rule::coefficients>...> decisions{};
         step_record last{};

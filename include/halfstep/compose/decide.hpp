@@ -58,6 +58,8 @@ HS_FUNCTION constexpr void decide(typename Composition::policy_values const& pol
     total.loss = in.loss;
     total.overflowed = overflow_found<Composition>(policies, control) || (clips_by_norm && is_nonfinite(norm));
 
+    const float lr = in.lr_in_memory == nullptr ? in.lr : *in.lr_in_memory;
+
     ++control.steps;
     ++(total.overflowed ? control.skipped_steps : control.applied_steps);
     for_each_index<Composition::group_count>([&](auto g) {
@@ -67,7 +69,7 @@ HS_FUNCTION constexpr void decide(typename Composition::policy_values const& pol
         if (total.overflowed) return;
         const gradient_norms norms{multiply(halfstep::sqrt(control.reports[g].sum_of_squares), unscale), norm};
         decision.gradient_factor = static_cast<float>(unscale * static_cast<double>(policies.clipping.factor(norms)));
-        decision.rule = {in.lr * group.group.lr_factor, group.group.weight_decay_factor, control.applied_steps};
+        decision.rule = {lr * group.group.lr_factor, group.group.weight_decay_factor, control.applied_steps};
         decision.coefficients = group.rule.prepare(decision.rule);
     });
 
@@ -80,7 +82,7 @@ HS_FUNCTION constexpr void decide(typename Composition::policy_values const& pol
                     norm_known ? norm : std::numeric_limits<double>::quiet_NaN(),
                     control.applied_steps,
                     control.skipped_steps,
-                    in.lr,
+                    lr,
                     in.loss};
 }
 

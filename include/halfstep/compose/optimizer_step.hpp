@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <halfstep/compose/control_storage.hpp>
 #include <halfstep/compose/group_storage.hpp>
 #include <halfstep/compose/on.hpp>
 #include <halfstep/compose/recipe.hpp>
@@ -52,6 +53,7 @@ class optimizer_step {
     using groups_type = typename Composition::template pack_of<storage_of>;
     using context_type = step_context<Composition, Communicator, groups_type>;
     using control_block = typename Composition::control_block;
+    static constexpr bool records = !std::is_empty_v<typename Composition::telemetry::recorder>;
 
     static_assert(execution_backend<Backend> || diagnose::an_execution_backend<Backend>());
     static_assert(communicator<Communicator> || diagnose::a_communicator<Communicator>());
@@ -71,9 +73,10 @@ class optimizer_step {
         if (communicator_.size() < 1 || communicator_.rank() < 0 || communicator_.rank() >= communicator_.size())
             throw std::invalid_argument("halfstep: a communicator's rank must lie in [0, size)");
         recorder_.emplace(telemetry);
-        control_memory_ = backend_.allocate(sizeof(control_block));
-        control_ = new (control_memory_.data()) control_block{};
-        control_->scaling = initial_state(policies_.scaling);
+        control_block first{};
+        first.scaling = initial_state(policies_.scaling);
+        first.last.next_loss_scale = policies_.scaling.scale(first.scaling);
+        control_.emplace(backend_, first);
     }
     optimizer_step(optimizer_step const&) = delete;
     optimizer_step& operator=(optimizer_step const&) = delete;
@@ -96,7 +99,7 @@ class optimizer_step {
                         return layout_.owned(total, communicator_.rank(), communicator_.size());
                     };
                     storage next(views<typename storage::type>(parameters),
-                                 views<typename storage::gradient_type const>(gradients), owned, control_->applied_steps,
+                                 views<typename storage::gradient_type const>(gradients), owned, applied_steps_now(),
                                  static_cast<std::uint32_t>(g), backend_);
                     backend_.initialise(get<g>(policies_.groups), next.table());
                     get<g>(groups_) = std::move(next);
@@ -145,8 +148,14 @@ class optimizer_step {
         bind_gradients<tag_at<0>>(gradients);
     }
 
-    /// Multiply the loss by this, in fp32, before the backward pass.
-    float loss_scale() const { return policies_.scaling.scale(control_->scaling); }
+    /// Multiply the loss by this, in fp32, before the backward pass. On a device it is a pointer to it there, to be read by kernels of the
+    /// same stream: the host does not wait.
+    auto loss_scale() const {
+        if constexpr (Backend::device_memory)
+            return static_cast<float const*>(&control_->memory()->last.next_loss_scale);
+        else
+            return control_->seen().last.next_loss_scale;
+    }
 
     /// Looks at the gradients of one micro-batch. An overflow is remembered until the next step, which is then skipped; the loss scale
     /// moves only there. Not needed where micro-batches are added up in the bound gradients: inf and NaN survive a sum.
@@ -159,27 +168,38 @@ class optimizer_step {
     /// One step: reduce, inspect, agree, decide, update, publish. Says whether it was applied; a skipped step changes no byte of parameters
     /// or state. Throws std::invalid_argument for a learning rate that is negative or not finite, std::runtime_error after a step that found
     /// the loss scale at a floor that raises.
-    step_record step(step_input const& in) {
+    ///
+    /// On a backend that is not synchronous it only launches, and returns nothing: see `read_back`.
+    auto step(step_input const& in) {
         require_bound();
         if (!(in.lr >= 0) || is_nonfinite(in.lr))
             throw std::invalid_argument("halfstep: step(lr) needs a finite learning rate that is not negative");
         if (in.micro_batches < 1) throw std::invalid_argument("halfstep: step: micro_batches must be at least 1");
         auto c = context();
         backend_.run(c, in);
-        recorder_->record(control_->last);
-        report_event();
-        return control_->last;
+        if constexpr (Backend::synchronous) {
+            step_record const& last = control_->seen().last;
+            recorder_->record(last);
+            report_event();
+            return last;
+        }
     }
-    step_record step(float lr) { return step(step_input{.lr = lr}); }
+    auto step(float lr) { return step(step_input{.lr = lr}); }
 
-    step_record const& last() const { return control_->last; }
-    std::int64_t applied_steps() const { return control_->applied_steps; }
-    std::int64_t skipped_steps() const { return control_->skipped_steps; }
+    /// Waits for the launched steps and brings the counts below, the report and telemetry up to date; throws like `step`. On a synchronous
+    /// backend they always are.
+    step_record const& read_back() {
+        if (control_->read_back(backend_, *recorder_)) report_event();
+        return control_->seen().last;
+    }
+    step_record const& last() const { return control_->seen().last; }
+    std::int64_t applied_steps() const { return control_->seen().applied_steps; }
+    std::int64_t skipped_steps() const { return control_->seen().skipped_steps; }
     /// The report on a group's gradients in the last step.
     template <class Tag>
     gradient_report const& report() const {
         constexpr std::size_t g = index_of<Tag>();
-        return control_->reports[g < Composition::group_count ? g : 0];
+        return control_->seen().reports[g < Composition::group_count ? g : 0];
     }
 
     /// Bytes a parameter that the step keeps for a group, beside the parameter.
@@ -192,7 +212,7 @@ class optimizer_step {
     /// order. What `f` writes there takes effect.
     template <class F>
     void visit_state(F&& f) {
-        f(state_entry{{}, 0, "control", 0, {reinterpret_cast<std::byte*>(control_), sizeof(control_block)}});
+        visit(f, {}, 0, "control", 0, control_->memory(), 1);
         for_each_index<Composition::group_count>([&](auto g) {
             auto& group = get<g>(groups_);
             if constexpr (plan_at<g>::group::trains) {
@@ -202,17 +222,31 @@ class optimizer_step {
                     const std::size_t tensor = group.tensor_of_row(r);
                     const auto size = static_cast<std::size_t>(group.rows()[r].size);
                     if constexpr (!std::is_empty_v<typename layout::companion>)
-                        f(state_entry{name, tensor, "companion", 0, std::as_writable_bytes(std::span(group.companion(r), size))});
+                        visit(f, name, tensor, "companion", 0, group.companion(r), size);
                     for (int k = 0; k < layout::moments; ++k)
-                        f(state_entry{name, tensor, "moment", k, std::as_writable_bytes(std::span(group.moment(r, k), size))});
-                    f(state_entry{name, tensor, "missed_steps", 0,
-                                  std::as_writable_bytes(std::span(group.table().missed_steps + r, 1))});
+                        visit(f, name, tensor, "moment", k, group.moment(r, k), size);
+                    visit(f, name, tensor, "missed_steps", 0, group.table().missed_steps + r, 1);
                 }
             }
         });
     }
 
   private:
+    /// Shows `f` the bytes where they lie, or a copy that is written back to the device.
+    template <class F, class T>
+    void visit(F&& f, std::string_view group, std::size_t tensor, std::string_view component, int number, T* data,
+               std::size_t count) {
+        auto* bytes = reinterpret_cast<std::byte*>(data);
+        if constexpr (Backend::device_memory) {
+            std::vector<std::byte> copy(count * sizeof(T));
+            backend_.read(copy.data(), bytes, copy.size());
+            f(state_entry{group, tensor, component, number, copy});
+            backend_.write(bytes, copy.data(), copy.size());
+        } else {
+            f(state_entry{group, tensor, component, number, {bytes, count * sizeof(T)}});
+        }
+    }
+
     template <std::size_t G>
     using plan_at = typename Composition::template plan<G>;
     template <std::size_t G>
@@ -364,7 +398,13 @@ class optimizer_step {
         });
     }
 
-    context_type context() { return {policies_, *control_, groups_, layout_, communicator_}; }
+    std::int64_t applied_steps_now() {
+        control_->read_back(backend_, *recorder_);
+        return control_->seen().applied_steps;
+    }
+    context_type context() {
+        return {policies_, control_->memory(), control_->ring(), groups_, layout_, communicator_};
+    }
     void require_bound() const {
         for_each_index<Composition::group_count>([&](auto g) {
             if (!get<g>(groups_).bound())
@@ -373,11 +413,11 @@ class optimizer_step {
         });
     }
     void report_event() const {
-        if constexpr (requires { policies_.scaling.event(control_->scaling); }) {
-            const scaling_event event = policies_.scaling.event(control_->scaling);
+        if constexpr (requires { policies_.scaling.event(control_->seen().scaling); }) {
+            const scaling_event event = policies_.scaling.event(control_->seen().scaling);
             if (event == scaling_event::none) return;
             const std::string text = "halfstep: overflow with the loss scale at its floor of " +
-                                     std::to_string(loss_scale()) + "; the step was skipped";
+                                     std::to_string(control_->seen().last.next_loss_scale) + "; the step was skipped";
             if (event == scaling_event::raise_at_floor) throw std::runtime_error(text);
             std::fprintf(stderr, "%s\n", text.c_str());
         }
@@ -388,8 +428,7 @@ class optimizer_step {
     typename Composition::policy_values policies_;
     typename Composition::sharding layout_;
     std::optional<typename Composition::telemetry::recorder> recorder_;
-    typename Backend::buffer control_memory_{};
-    control_block* control_ = nullptr;
+    std::optional<control_storage<control_block, Backend, records>> control_;
     groups_type groups_{};
 };
 

@@ -22,12 +22,16 @@ class step_context {
     using control_block = typename Composition::control_block;
     using sharding = typename Composition::sharding;
 
-    step_context(policy_values const& policies, control_block& control, Groups& groups, sharding const& layout,
-                 Communicator& communicator)
-        : policies_(policies), control_(control), groups_(groups), layout_(layout), communicator_(communicator) {}
+    /// `control` lies in the backend's memory, and so does `ring`: null, or places for `record_ring_size` records.
+    step_context(policy_values const& policies, control_block* control, step_record* ring, Groups& groups,
+                 sharding const& layout, Communicator& communicator)
+        : policies_(policies), control_(control), ring_(ring), groups_(groups), layout_(layout), communicator_(communicator) {}
 
     policy_values const& policies() const { return policies_; }
-    control_block& control() const { return control_; }
+    /// For a backend whose memory is the host's.
+    control_block& control() const { return *control_; }
+    control_block* control_memory() const { return control_; }
+    step_record* ring_memory() const { return ring_; }
 
     /// `f(values of the group's policies, its table, its index)` for every group that trains.
     template <class F>
@@ -53,27 +57,28 @@ class step_context {
             std::array<double, 2 * count + 1> maxima{};
             std::array<double, count> sums{};
             for (std::size_t g = 0; g < count; ++g) {
-                maxima[2 * g] = control_.reports[g].flagged ? 1 : 0;
-                maxima[2 * g + 1] = static_cast<double>(control_.reports[g].largest_magnitude);
-                sums[g] = control_.reports[g].sum_of_squares;
+                maxima[2 * g] = control_->reports[g].flagged ? 1 : 0;
+                maxima[2 * g + 1] = static_cast<double>(control_->reports[g].largest_magnitude);
+                sums[g] = control_->reports[g].sum_of_squares;
             }
-            maxima[2 * count] = control_.micro_batch_overflowed ? 1 : 0;
+            // A verdict that rests on sums which no layout adds up must agree as well.
+            maxima[2 * count] = overflow_found<Composition>(policies_, *control_) ? 1 : 0;
             communicator_.all_reduce(maxima, reduction::maximum);
             // Where ranks own different elements their squares add up; replicas of one gradient count once.
             if constexpr (sharding::parameters != parameter_collective::none)
                 communicator_.all_reduce(sums, reduction::sum);
             for (std::size_t g = 0; g < count; ++g) {
-                control_.reports[g].flagged = maxima[2 * g] != 0;
-                control_.reports[g].largest_magnitude = static_cast<float>(maxima[2 * g + 1]);
-                control_.reports[g].sum_of_squares = sums[g];
+                control_->reports[g].flagged = maxima[2 * g] != 0;
+                control_->reports[g].largest_magnitude = static_cast<float>(maxima[2 * g + 1]);
+                control_->reports[g].sum_of_squares = sums[g];
             }
-            control_.micro_batch_overflowed = maxima[2 * count] != 0;
+            control_->micro_batch_overflowed = maxima[2 * count] != 0;
         }
     }
     /// 4. See decide.hpp.
-    void decide(step_input const& in) { halfstep::decide<Composition>(policies_, control_, in); }
+    void decide(step_input const& in) { halfstep::decide<Composition>(policies_, *control_, in); }
     /// The verdict on a micro-batch, kept until the next decision.
-    void note_micro_batch() { halfstep::note_micro_batch<Composition>(policies_, control_); }
+    void note_micro_batch() { halfstep::note_micro_batch<Composition>(policies_, *control_); }
     /// 6. Hands every rank the parameters that others own.
     void publish() {
         if constexpr (!is_alone<Communicator> && sharding::parameters == parameter_collective::broadcast_owned)
@@ -109,7 +114,8 @@ class step_context {
     }
 
     policy_values const& policies_;
-    control_block& control_;
+    control_block* control_;
+    step_record* ring_;
     Groups& groups_;
     sharding const& layout_;
     Communicator& communicator_;

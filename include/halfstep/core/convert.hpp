@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include <halfstep/core/config.hpp>
 #include <halfstep/core/math.hpp>
@@ -59,6 +60,27 @@ inline constexpr std::uint32_t exponent_mask = magnitude_mask<F> & ~((std::uint3
 }  // namespace format
 
 namespace detail {
+
+/// The device's own conversions, one instruction each. NaN payloads differ from the portable code's; they are no part of the contract.
+#if defined(__CUDA_ARCH__)
+template <class F>
+inline constexpr bool has_instruction = std::is_same_v<F, format::fp16> || std::is_same_v<F, format::bf16>;
+template <class F>
+__device__ inline std::uint32_t narrow_by_instruction(std::uint32_t x) {
+    std::uint16_t result;
+    if constexpr (std::is_same_v<F, format::fp16>)
+        asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result) : "f"(__uint_as_float(x)));
+    else
+        asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result) : "f"(__uint_as_float(x)));
+    return result;
+}
+__device__ inline std::uint32_t widen_fp16_by_instruction(std::uint32_t x) {
+    float result;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(static_cast<std::uint16_t>(x)));
+    return __float_as_uint(result);
+}
+#endif
+
 /// 2 to the power `exponent`, for exponents of normal floats.
 HS_FUNCTION constexpr float power_of_two(int exponent) {
     return real_of(static_cast<std::uint32_t>(exponent + 127) << 23);
@@ -69,6 +91,10 @@ HS_FUNCTION constexpr float power_of_two(int exponent) {
 /// becomes quiet.
 template <class F, class Bits>
 HS_FUNCTION constexpr Bits widen_bits(Bits x) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (std::is_same_v<F, format::fp16> && std::is_same_v<Bits, std::uint32_t>)
+        if (!std::is_constant_evaluated()) return detail::widen_fp16_by_instruction(x);
+#endif
     if constexpr (F::mantissa_bits == 23) {
         return x;
     } else if constexpr (F::exponent_bits == 8) {
@@ -103,6 +129,10 @@ HS_FUNCTION constexpr Bits widen_bits(Bits x) {
 /// its leading payload bits, as F16C does.
 template <class F, class Bits>
 HS_FUNCTION constexpr Bits narrow_bits(Bits x) {
+#if defined(__CUDA_ARCH__)
+    if constexpr (detail::has_instruction<F> && std::is_same_v<Bits, std::uint32_t>)
+        if (!std::is_constant_evaluated()) return detail::narrow_by_instruction<F>(x);
+#endif
     constexpr int shift = 23 - F::mantissa_bits;
     const Bits magnitude = x & Bits(0x7FFFFFFFu);
     if constexpr (F::mantissa_bits == 23) {

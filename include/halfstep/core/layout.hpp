@@ -57,6 +57,7 @@ struct segment_partial {
 /// One group as the loops see it. Plain pointers: a kernel takes it by value.
 template <class Layout>
 struct group_table {
+    using layout = Layout;
     using row = tensor_row<typename Layout::type, typename Layout::gradient_type>;
 
     row const* rows = nullptr;

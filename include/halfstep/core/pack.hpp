@@ -36,7 +36,7 @@ namespace detail {
 
 template <std::size_t I, class T>
 struct pack_leaf {
-    [[no_unique_address]] T value;
+    T value;
 };
 
 template <class Indices, class... Ts>
@@ -56,7 +56,7 @@ HS_FUNCTION constexpr T const& leaf_value(pack_leaf<I, T> const& leaf) {
 }  // namespace detail
 
 /// An aggregate of one value per type. Unlike std::tuple it is trivially copyable when its members are, and usable in
-/// device code; an empty member costs nothing.
+/// device code.
 template <class... Ts>
 struct pack : detail::pack_base<std::index_sequence_for<Ts...>, Ts...> {
     static constexpr std::size_t size = sizeof...(Ts);

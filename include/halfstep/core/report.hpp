@@ -42,6 +42,8 @@ struct step_input {
     float lr;                                              ///< learning rate of this step, finite and >= 0
     float loss = std::numeric_limits<float>::quiet_NaN();  ///< for telemetry and loss-aware scalings; optional
     int micro_batches = 1;                                 ///< gradients are sums over so many; they are divided by it
+    /// Where the learning rate lies, in the backend's memory, if it is not `lr`: a captured step reads it at every replay.
+    float const* lr_in_memory = nullptr;
 };
 
 /// What a rule computes its scalars of a step from.
@@ -59,6 +61,9 @@ struct group_decision {
     rule_input rule{};
     Coefficients coefficients{};
 };
+
+/// How many steps a telemetry ring in device memory holds between two readings.
+inline constexpr int record_ring_size = 256;
 
 /// One step as telemetry and the caller see it.
 struct step_record {

@@ -137,10 +137,7 @@ struct host_backend {
                                 group_table<Layout> const& table, host::work_range part, bool stream) {
         using rule = typename Layout::rule;
         using coefficients = typename rule::coefficients;
-        const element_policies<rule, typename Layout::storage, typename Layout::state, Clipping> element{
-            policies.rule, policies.storage, policies.state, clipping};
-        std::uint64_t seed = 0;
-        if constexpr (requires { policies.storage.seed; }) seed = policies.storage.seed;
+        const auto element = gather_policies<Layout>(policies, clipping);
         std::int64_t missed = 0;
         coefficients own = decision.coefficients;
         bool streamed = false;
@@ -167,7 +164,7 @@ struct host_backend {
                 auto piece = s;
                 if (left < static_cast<std::uint64_t>(s.size)) piece.size = static_cast<std::int64_t>(left);
                 const noise_key key =
-                    make_noise_key(seed, static_cast<std::uint64_t>(decision.rule.step), table.ordinal,
+                    make_noise_key(element.seed, static_cast<std::uint64_t>(decision.rule.step), table.ordinal,
                                    static_cast<std::uint32_t>(s.first_index >> 32));
                 if constexpr (host::streams_parameter<Layout>) {
                     if (stream && reinterpret_cast<std::uintptr_t>(piece.parameter) % 64 == 0) {

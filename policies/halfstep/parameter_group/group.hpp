@@ -41,8 +41,8 @@ struct frozen {
     using type = T;
     using gradient_type = T;
     static constexpr bool trains = false;
-    static constexpr float lr_factor = 0;
-    static constexpr float weight_decay_factor = 0;
+    float lr_factor = 0;            ///< of no effect
+    float weight_decay_factor = 0;  ///< of no effect
 };
 
 }  // namespace halfstep

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The CUDA backend: two launches a step on the caller's stream, and the host never waits.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include <cuda_runtime.h>
+
+#include <halfstep/compose/decide.hpp>
+#include <halfstep/concepts/execution_backend.hpp>
+#include <halfstep/cuda/buffer.hpp>
+#include <halfstep/cuda/error.hpp>
+#include <halfstep/cuda/inspect.cuh>
+#include <halfstep/cuda/update.cuh>
+#include <halfstep/host/inspect.hpp>
+
+namespace halfstep {
+
+namespace cuda_detail {
+
+/// What a group's inspection left for the last block.
+struct finished_group {
+    segment_partial const* partials;
+    std::int64_t segments;
+};
+
+/// Folds every group's partials and decides. With `Step` false it only notes the verdict on a micro-batch.
+template <class Composition, bool Step>
+struct decide_finish {
+    typename Composition::policy_values policies;
+    typename Composition::control_block* control;
+    step_record* ring;
+    int ring_size;
+    step_input in;
+    finished_group group[Composition::group_count];
+
+    __device__ void operator()() const {
+        for (std::size_t g = 0; g < Composition::group_count; ++g) {
+            if (group[g].partials == nullptr) continue;
+            const gradient_report report = fold_partials(group[g].partials, group[g].segments);
+            if (threadIdx.x == 0) control->reports[g] = report;
+            __syncthreads();
+        }
+        if (threadIdx.x != 0) return;
+        if constexpr (Step) {
+            decide<Composition>(policies, *control, in);
+            if (ring != nullptr) ring[control->steps % ring_size] = control->last;
+        } else {
+            note_micro_batch<Composition>(policies, *control);
+        }
+    }
+};
+
+template <class Finish>
+__global__ void __launch_bounds__(inspect_threads) decide_kernel(Finish finish) {
+    finish();
+}
+
+/// The first group with the same element layout and policies types as group `G`.
+template <class Composition, std::size_t G>
+inline constexpr std::size_t first_alike = [] {
+    std::size_t first = G;
+    for_each_index<G>([&](auto g) {
+        if (first == G && std::is_same_v<typename Composition::template plan<g>::layout, typename Composition::template plan<G>::layout> &&
+            Composition::template plan<g>::group::trains && Composition::template plan<G>::group::trains)
+            first = g;
+    });
+    return first;
+}();
+
+}  // namespace cuda_detail
+
+/// Runs steps on a CUDA device, over device memory of the caller, in the order of one stream.
+///
+/// A step is two launches for one element layout (one more for each further layout, and for each further group's gradients), without
+/// allocation, copy or host synchronisation; it may be captured in a graph, with the learning rate in device memory
+/// (`step_input::lr_in_memory`). The same bits as host_backend. Every call is checked: a failure throws cuda_error, and the step is
+/// usable again once its cause is gone.
+class cuda_backend {
+  public:
+    using slot = execution_backend_slot;
+    static constexpr bool device_memory = true;
+    static constexpr bool synchronous = false;
+    using buffer = cuda_detail::buffer;
+
+    /// On the current device, which `stream` belongs to.
+    explicit cuda_backend(cudaStream_t stream = nullptr) : stream_(stream) {
+        cuda_detail::check(cudaGetDevice(&device_), "cudaGetDevice");
+    }
+
+    cudaStream_t stream() const { return stream_; }
+    int device() const { return device_; }
+
+    buffer allocate(std::size_t bytes) const {
+        const cuda_detail::device_guard guard(device_);
+        return buffer(bytes, stream_);
+    }
+    void write(std::byte* to, std::byte const* from, std::size_t bytes) const {
+        const cuda_detail::device_guard guard(device_);
+        cuda_detail::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "cudaMemcpyAsync to the device");
+    }
+    void read(std::byte* to, std::byte const* from, std::size_t bytes) const {
+        const cuda_detail::device_guard guard(device_);
+        cuda_detail::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "cudaMemcpyAsync to the host");
+        cuda_detail::check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+    }
+    /// Why `data` cannot be bound to a step on this device, or an empty text.
+    std::string objection_to(void const* data) const {
+        cudaPointerAttributes attributes{};
+        cuda_detail::check(cudaPointerGetAttributes(&attributes, data), "cudaPointerGetAttributes");
+        if (attributes.type == cudaMemoryTypeUnregistered || attributes.type == cudaMemoryTypeHost)
+            return "lies in host memory, but the step runs on a device";
+        if (attributes.type == cudaMemoryTypeDevice && attributes.device != device_)
+            return "lies on device " + std::to_string(attributes.device) + ", but the step runs on device " + std::to_string(device_);
+        return {};
+    }
+
+    template <class Values, class Layout>
+    void initialise(Values const& policies, group_table<Layout> const& table) const {
+        if constexpr (!std::is_empty_v<typename Layout::companion>) {
+            if (table.segments == 0) return;
+            const cuda_detail::device_guard guard(device_);
+            cuda_detail::initialise_kernel<<<grid(table.segments), cuda_detail::update_threads, 0, stream_>>>(table, policies.storage);
+            launched("the kernel that makes companions");
+        }
+    }
+
+    template <class Context>
+    void inspect(Context& context) {
+        const cuda_detail::device_guard guard(device_);
+        look<false>(context, step_input{});
+    }
+    template <class Context>
+    void run(Context& context, step_input const& in) {
+        const cuda_detail::device_guard guard(device_);
+        look<true>(context, in);
+        update(context);
+    }
+
+  private:
+    static unsigned grid(std::int64_t blocks) {
+        if (blocks > 0x7FFFFFFF) throw std::length_error("halfstep: a group has more segments than a CUDA grid has blocks");
+        return static_cast<unsigned>(blocks);
+    }
+    static void launched(char const* what) { cuda_detail::check(cudaGetLastError(), what); }
+
+    /// Inspects group after group; the last launch decides.
+    template <bool Step, class Context>
+    void look(Context& context, step_input const& in) {
+        using composition = typename Context::composition;
+        using clipping = typename composition::clipping;
+        unsigned* const counter = &context.control_memory()->finished_blocks;
+
+        cuda_detail::decide_finish<composition, Step> finish{context.policies(), context.control_memory(), context.ring_memory(),
+                                                             record_ring_size, in, {}};
+        // Known at compile time but for empty groups: which group's launch is the last that looks at elements.
+        std::size_t last = composition::group_count;
+        context.for_each_table([&](auto const& policies, auto const& table, auto g) {
+            using detection = std::remove_cvref_t<decltype(policies.detection)>;
+            using gradient = typename composition::template plan<g>::gradient_type;
+            constexpr gradient_statistics wanted = needed_statistics<detection> | needed_statistics<clipping>;
+            if constexpr (host::inspects_elements<gradient, detection, wanted>) {
+                finish.group[g] = {table.partials, table.segments};
+                if (table.segments > 0) last = g;
+            }
+        });
+        bool finished = false;
+        context.for_each_table([&](auto const& policies, auto const& table, auto g) {
+            using detection = std::remove_cvref_t<decltype(policies.detection)>;
+            using gradient = typename composition::template plan<g>::gradient_type;
+            using row = std::remove_cvref_t<decltype(*table.rows)>;
+            constexpr gradient_statistics wanted = needed_statistics<detection> | needed_statistics<clipping>;
+            if constexpr (host::inspects_elements<gradient, detection, wanted>) {
+                if (table.segments == 0) return;
+                const cuda_detail::gradient_table<row> gradients{table.rows, table.row_count, table.segments, table.partials};
+                using wanted_type = cuda_detail::wanted_statistics<wanted.sum_of_squares, wanted.largest_magnitude>;
+                const unsigned blocks = grid((table.segments + cuda_detail::segments_per_block - 1) / cuda_detail::segments_per_block);
+                if (g == last) {
+                    cuda_detail::inspect_kernel<wanted_type><<<blocks, cuda_detail::inspect_threads, 0, stream_>>>(
+                        gradients, policies.detection, finish, counter);
+                    finished = true;
+                } else {
+                    cuda_detail::inspect_kernel<wanted_type><<<blocks, cuda_detail::inspect_threads, 0, stream_>>>(
+                        gradients, policies.detection, cuda_detail::no_finish{}, counter);
+                }
+                launched("the kernel that inspects gradients");
+            }
+        });
+        if (!finished) {  // nobody looks at elements, or there are none
+            cuda_detail::decide_kernel<<<1, cuda_detail::inspect_threads, 0, stream_>>>(finish);
+            launched("the kernel that decides");
+        }
+    }
+
+    /// One launch for all groups of one element layout.
+    template <class Context>
+    void update(Context& context) {
+        using composition = typename Context::composition;
+        context.for_each_table([&](auto const&, auto const& table, auto g) {
+            if constexpr (cuda_detail::first_alike<composition, g> == g) {
+                using layout = typename std::remove_cvref_t<decltype(table)>::layout;
+                constexpr int count = count_alike<composition, g>;
+                using policies_type = element_policies<typename layout::storage, typename layout::state,
+                                                       typename composition::clipping, typename layout::rule>;
+                cuda_detail::update_parts<layout, policies_type, count> parts{};
+                int p = 0;
+                std::int64_t blocks = 0;
+                context.for_each_table([&](auto const& own, auto const& own_table, auto h) {
+                    if constexpr (cuda_detail::first_alike<composition, h> == g) {
+                        parts.part[p++] = {own_table, gather_policies<layout>(own, context.policies().clipping),
+                                           &get<h>(context.control_memory()->decisions), blocks};
+                        blocks += own_table.segments;
+                    }
+                });
+                if (blocks == 0) return;
+                cuda_detail::update_kernel<<<grid(blocks), cuda_detail::update_threads, 0, stream_>>>(parts);
+                launched("the kernel that updates");
+            }
+        });
+    }
+    template <class Composition, std::size_t G>
+    static constexpr int count_alike = [] {
+        int count = 0;
+        for_each_index<Composition::group_count>(
+            [&](auto h) { count += Composition::template plan<h>::group::trains && cuda_detail::first_alike<Composition, h> == G ? 1 : 0; });
+        return count;
+    }();
+
+    cudaStream_t stream_;
+    int device_ = 0;
+};
+
+}  // namespace halfstep

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The read of the gradients on the device; the last block to finish folds the partial sums and decides.
+#pragma once
+
+#include <cstdint>
+
+#include <cub/block/block_reduce.cuh>
+#include <cub/warp/warp_reduce.cuh>
+
+#include <halfstep/concepts/overflow_detection.hpp>
+#include <halfstep/core/layout.hpp>
+#include <halfstep/cuda/rows.cuh>
+#include <halfstep/cuda/vector_access.cuh>
+
+namespace halfstep::cuda_detail {
+
+inline constexpr int inspect_threads = 256;
+/// A segment is read by so many threads side by side: 64 chains, eight a thread.
+inline constexpr int threads_per_segment = 8;
+inline constexpr int segments_per_block = inspect_threads / threads_per_segment;
+
+/// gradient_statistics as a type: a kernel's template argument of class type does not survive nvcc's host stub.
+template <bool SumOfSquares, bool LargestMagnitude>
+struct wanted_statistics {
+    static constexpr gradient_statistics value{SumOfSquares, LargestMagnitude};
+};
+
+/// The gradients of one group.
+template <class Row>
+struct gradient_table {
+    Row const* rows;
+    std::int64_t row_count;
+    std::int64_t segments;
+    segment_partial* partials;
+};
+
+struct plus {
+    template <class T>
+    __device__ __forceinline__ T operator()(T a, T b) const {
+        return a + b;
+    }
+};
+struct larger {
+    __device__ __forceinline__ float operator()(float a, float b) const { return a < b ? b : a; }
+};
+
+template <class T, class Detection>
+__device__ __forceinline__ bool is_flagged(Detection const& detection, T stored, float value) {
+    if constexpr (value_detection<Detection>)
+        return detection.flags(value);
+    else if constexpr (std::is_same_v<T, float>)
+        return detection.template flags_bits<T>(bits_of(stored));
+    else
+        return detection.template flags_bits<T>(std::uint32_t{stored.bits});
+}
+
+/// One thread's eighth of a segment: chain `c` of its row of 64 is element `c` modulo 64, so a thread with vectors of `N` elements
+/// holds chains N t … N t + N - 1, and for N = 4 the same plus 32.
+template <gradient_statistics Wanted, class T, class Detection>
+__device__ segment_partial inspect_segment(T const* gradient, int n, Detection const& detection) {
+    constexpr int width = sizeof(T) == 4 ? 4 : 8;
+    constexpr int vectors = 8 / width;
+    const int lane = static_cast<int>(threadIdx.x) % threads_per_segment;
+    const bool aligned = is_aligned<width>(gradient);
+    float chain[vectors][width] = {};
+    float largest = 0;
+    bool flagged = false;
+
+    const auto add = [&](int v, int j, T stored) {
+        const float value = widen(stored);
+        if constexpr (value_detection<Detection> || bit_detection<Detection, T>)
+            flagged = flagged || is_flagged(detection, stored, value);
+        if constexpr (Wanted.sum_of_squares) chain[v][j] = halfstep::fma(value, value, chain[v][j]);
+        if constexpr (Wanted.largest_magnitude) largest = halfstep::abs(value) > largest ? halfstep::abs(value) : largest;
+    };
+#pragma unroll 4
+    for (int row = 0; row < n; row += sum_chains) {
+#pragma unroll
+        for (int v = 0; v < vectors; ++v) {
+            const int first = row + v * threads_per_segment * width + lane * width;
+            if (first + width <= n) {
+                T stored[width];
+                load<width>(gradient + first, stored, aligned);
+#pragma unroll
+                for (int j = 0; j < width; ++j) add(v, j, stored[j]);
+            } else {
+#pragma unroll
+                for (int j = 0; j < width; ++j)
+                    if (first + j < n) add(v, j, gradient[first + j]);
+            }
+        }
+    }
+
+    segment_partial partial;
+    if constexpr (Wanted.sum_of_squares) {
+        using reduce = cub::WarpReduce<float, threads_per_segment>;
+        __shared__ typename reduce::TempStorage storage[segments_per_block][vectors];
+        float sum[vectors];
+#pragma unroll
+        for (int v = 0; v < vectors; ++v) {
+#pragma unroll
+            for (int distance = 1; distance < width; distance *= 2)
+#pragma unroll
+                for (int j = 0; j < width; j += 2 * distance) chain[v][j] += chain[v][j + distance];
+            sum[v] = reduce(storage[threadIdx.x / threads_per_segment][v]).Reduce(chain[v][0], plus{});
+        }
+        partial.sum_of_squares = sum[0];
+        if constexpr (vectors == 2) partial.sum_of_squares += sum[1];
+    }
+    if constexpr (Wanted.largest_magnitude) {
+        using reduce = cub::WarpReduce<float, threads_per_segment>;
+        __shared__ typename reduce::TempStorage storage[segments_per_block];
+        partial.largest_magnitude = reduce(storage[threadIdx.x / threads_per_segment]).Reduce(largest, larger{});
+    }
+    const unsigned group = 0xFFu << (threadIdx.x % 32 / threads_per_segment * threads_per_segment);
+    partial.flagged = (__ballot_sync(0xFFFFFFFFu, flagged) & group) != 0 ? 1 : 0;
+    return partial;
+}
+
+/// The partials of one group added up as `partial_fold` does: 256 chains, 32 of them pairwise, eight results in a row.
+__device__ inline gradient_report fold_partials(segment_partial const* partials, std::int64_t count) {
+    using reduce = cub::BlockReduce<double, inspect_threads, cub::BLOCK_REDUCE_WARP_REDUCTIONS>;
+    using reduce_largest = cub::BlockReduce<float, inspect_threads>;
+    __shared__ typename reduce::TempStorage storage;
+    __shared__ typename reduce_largest::TempStorage storage_of_largest;
+    double sum = 0;
+    float largest = 0;
+    bool flagged = false;
+    for (std::int64_t i = threadIdx.x; i < count; i += inspect_threads) {
+        segment_partial const volatile& p = partials[i];  // written by other blocks of this launch
+        sum += static_cast<double>(p.sum_of_squares);
+        largest = p.largest_magnitude > largest ? p.largest_magnitude : largest;
+        flagged = flagged || p.flagged != 0;
+    }
+    gradient_report report;
+    report.sum_of_squares = reduce(storage).Reduce(sum, plus{});
+    report.largest_magnitude = reduce_largest(storage_of_largest).Reduce(largest, larger{});
+    report.flagged = __syncthreads_or(flagged ? 1 : 0) != 0;
+    return report;  // of thread 0
+}
+
+/// A launch after which nothing is decided: another group's follows.
+struct no_finish {
+    __device__ void operator()() const {}
+};
+
+/// `finish` runs in the last block to get there, with all its threads, when every partial of this and earlier launches is written.
+/// `finished_blocks` counts to the grid's size and is zero again afterwards.
+template <class Wanted, class Row, class Detection, class Finish>
+__global__ void __launch_bounds__(inspect_threads)
+    inspect_kernel(gradient_table<Row> table, Detection detection, Finish finish, unsigned* finished_blocks) {
+    const std::int64_t segment = static_cast<std::int64_t>(blockIdx.x) * segments_per_block + threadIdx.x / threads_per_segment;
+    // All threads of a warp take part in its ballots and shuffles, with nothing where there is no segment.
+    using gradient_pointer = decltype(table.rows->gradient);
+    gradient_pointer gradient = nullptr;
+    std::int64_t n = 0;
+    if (segment < table.segments) {
+        Row const& row = table.rows[find_row(table.rows, table.row_count, segment)];
+        const std::int64_t first = (segment - row.first_segment) * segment_elements;
+        if (row.gradient != nullptr) {
+            gradient = row.gradient + first;
+            n = row.size - first < segment_elements ? row.size - first : segment_elements;
+        }
+    }
+    const segment_partial partial = inspect_segment<Wanted::value>(gradient, static_cast<int>(n), detection);
+    if (segment < table.segments && threadIdx.x % threads_per_segment == 0) table.partials[segment] = partial;
+
+    if constexpr (!std::is_same_v<Finish, no_finish>) {
+        __shared__ bool last;
+        __threadfence();
+        __syncthreads();
+        if (threadIdx.x == 0) last = atomicInc(finished_blocks, gridDim.x - 1) == gridDim.x - 1;
+        __syncthreads();
+        if (last) {
+            __threadfence();
+            finish();
+        }
+    }
+}
+
+}  // namespace halfstep::cuda_detail

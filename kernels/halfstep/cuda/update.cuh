@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The update pass on the device: one launch for all groups of one element layout.
+#pragma once
+
+#include <cstdint>
+
+#include <halfstep/core/layout.hpp>
+#include <halfstep/cuda/rows.cuh>
+#include <halfstep/cuda/vector_access.cuh>
+#include <halfstep/element_update.hpp>
+
+namespace halfstep::cuda_detail {
+
+inline constexpr int update_threads = 256;
+/// Elements a thread takes at once: 16 bytes of fp32.
+inline constexpr int update_width = 4;
+
+/// One group of a launch.
+template <class Layout, class Policies>
+struct update_part {
+    group_table<Layout> table;
+    Policies policies;
+    group_decision<typename Layout::rule::coefficients> const* decision;
+    std::int64_t first_block;
+};
+
+/// All groups of a launch.
+template <class Layout, class Policies, int Count>
+struct update_parts {
+    update_part<Layout, Policies> part[Count];
+};
+
+/// What a block needs of its group's decision, read once.
+template <class Layout>
+struct block_work {
+    typename Layout::rule::coefficients coefficients;
+    typename Layout::type* parameter;
+    typename Layout::gradient_type const* gradient;
+    std::int64_t state_offset;
+    std::uint64_t first_index;
+    noise_key key;
+    noise_key next_key;  ///< beyond the next multiple of 2^32 in the group's index space
+    float gradient_factor;
+    int size;
+};
+
+/// Advances elements [i, i + N) of a block's segment.
+template <int N, class Layout, class Policies>
+__device__ __forceinline__ void update_elements(group_table<Layout> const& table, Policies const& policies,
+                                                block_work<Layout> const& work, int i, bool parameter_aligned,
+                                                bool gradient_aligned) {
+    using companion_type = typename Layout::companion;
+    using moment_type = typename Layout::moment;
+    constexpr int moments = Layout::moments;
+    constexpr bool has_companion = !std::is_empty_v<companion_type>;
+    typename Layout::type parameter[N];
+    typename Layout::gradient_type gradient[N];
+    companion_type companion[N];
+    moment_type moment[moments > 0 ? moments : 1][N];
+    companion_type* const companions = table.companions + work.state_offset + i;
+    moment_type* const first_moment = table.moments + work.state_offset + i;
+
+    load<N>(work.gradient + i, gradient, gradient_aligned);
+    load<N>(work.parameter + i, parameter, parameter_aligned);
+    if constexpr (has_companion) load<N>(companions, companion, true);
+#pragma unroll
+    for (int k = 0; k < moments; ++k) load<N>(first_moment + k * table.moment_stride, moment[k], true);
+
+#pragma unroll
+    for (int j = 0; j < N; ++j) {
+        values<moment_type, moments> own;
+        if constexpr (moments > 0)
+#pragma unroll
+            for (int k = 0; k < moments; ++k) own[k] = moment[k][j];
+        const auto index = static_cast<std::uint32_t>(work.first_index + static_cast<std::uint64_t>(i + j));
+        const bool beyond = index < static_cast<std::uint32_t>(work.first_index);
+        const noise<float> random{beyond ? work.next_key : work.key, index};
+        update_element(policies, work.coefficients, work.gradient_factor, widen(gradient[j]), parameter[j], companion[j], own,
+                       random);
+        if constexpr (moments > 0)
+#pragma unroll
+            for (int k = 0; k < moments; ++k) moment[k][j] = own[k];
+    }
+
+    store<N>(work.parameter + i, parameter, parameter_aligned);
+    if constexpr (has_companion) store<N>(companions, companion, true);
+#pragma unroll
+    for (int k = 0; k < moments; ++k) store<N>(first_moment + k * table.moment_stride, moment[k], true);
+}
+
+/// Prepares a block: finds its segment's row, and counts the step for a row without a gradient. `work.size` 0: nothing to do.
+template <class Layout, class Policies>
+__device__ void prepare_block(update_part<Layout, Policies> const& part, block_work<Layout>& work) {
+    work.size = 0;
+    auto const& decision = *part.decision;
+    if (!decision.apply) return;  // a skipped step leaves every byte
+    auto const& table = part.table;
+    const std::int64_t segment = static_cast<std::int64_t>(blockIdx.x) - part.first_block;
+    const std::int64_t r = find_row(table.rows, table.row_count, segment);
+    auto const& row = table.rows[r];
+    if (row.gradient == nullptr) {
+        if (segment == row.first_segment) ++table.missed_steps[r];
+        return;
+    }
+    const std::int64_t first = (segment - row.first_segment) * segment_elements;
+    const std::int64_t missed = table.missed_steps[r];
+    if (missed != 0) {  // a tensor counts its own updates
+        rule_input in = decision.rule;
+        in.step -= missed;
+        work.coefficients = part.policies.rule.prepare(in);
+    } else {
+        work.coefficients = decision.coefficients;
+    }
+    work.parameter = row.parameter + first;
+    work.gradient = row.gradient + first;
+    work.state_offset = row.state_offset + first;
+    work.first_index = static_cast<std::uint64_t>(row.first_index + first);
+    work.gradient_factor = decision.gradient_factor;
+    const auto step = static_cast<std::uint64_t>(decision.rule.step);
+    const auto high = static_cast<std::uint32_t>(work.first_index >> 32);
+    work.key = make_noise_key(part.policies.seed, step, table.ordinal, high);
+    work.next_key = make_noise_key(part.policies.seed, step, table.ordinal, high + 1);
+    work.size = static_cast<int>(row.size - first < segment_elements ? row.size - first : segment_elements);
+}
+
+/// A block a segment.
+template <class Layout, class Policies, int Count>
+__global__ void __launch_bounds__(update_threads) update_kernel(update_parts<Layout, Policies, Count> parts) {
+    __shared__ alignas(block_work<Layout>) unsigned char memory[sizeof(block_work<Layout>)];
+    block_work<Layout>& work = *reinterpret_cast<block_work<Layout>*>(memory);
+    int p = 0;
+    while (p + 1 < Count && static_cast<std::int64_t>(blockIdx.x) >= parts.part[p + 1].first_block) ++p;
+    update_part<Layout, Policies> const& part = parts.part[p];
+    if (threadIdx.x == 0) prepare_block(part, work);
+    __syncthreads();
+    const block_work<Layout> own = work;
+    const bool parameter_aligned = is_aligned<update_width>(own.parameter);
+    const bool gradient_aligned = is_aligned<update_width>(own.gradient);
+    for (int i = static_cast<int>(threadIdx.x) * update_width; i < own.size; i += update_threads * update_width) {
+        if (i + update_width <= own.size)
+            update_elements<update_width>(part.table, part.policies, own, i, parameter_aligned, gradient_aligned);
+        else
+            for (int j = i; j < own.size; ++j) update_elements<1>(part.table, part.policies, own, j, true, true);
+    }
+}
+
+/// Companions from the parameters as they are.
+template <class Layout, class Storage>
+__global__ void __launch_bounds__(update_threads) initialise_kernel(group_table<Layout> table, Storage storage) {
+    const auto segment = static_cast<std::int64_t>(blockIdx.x);
+    auto const& row = table.rows[find_row(table.rows, table.row_count, segment)];
+    const std::int64_t first = (segment - row.first_segment) * segment_elements;
+    const std::int64_t n = row.size - first < segment_elements ? row.size - first : segment_elements;
+    for (std::int64_t i = first + threadIdx.x; i < first + n; i += update_threads)
+        table.companions[row.state_offset + i] = storage.initial(row.parameter[i]);
+}
+
+}  // namespace halfstep::cuda_detail
