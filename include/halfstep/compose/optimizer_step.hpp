@@ -306,7 +306,7 @@ class optimizer_step {
 
     template <class Recipe>
     static constexpr typename Composition::policy_values initial_values() {
-        typename Composition::policy_values v{};
+        typename Composition::policy_values v;  // every member is assigned below; clang 16 crashes on v{}
         v.scaling = Recipe::template value<typename Composition::scaling>();
         v.clipping = Recipe::template value<typename Composition::clipping>();
         for_each_index<Composition::group_count>([&](auto g) {
