@@ -42,7 +42,8 @@ class group_storage {
             if (parameters_[i].data() == nullptr && parameters_[i].size() != 0)
                 throw std::invalid_argument("halfstep: " + where(i) + " has elements but no data");
             check_aligned(i, parameters_[i].data(), "parameter");
-            check_gradient(i, gradients_[i]);
+            check_memory(i, parameters_[i].data(), "parameter", backend);
+            check_gradient(i, gradients_[i], backend);
             if (parameters_[i].size() > std::numeric_limits<std::int64_t>::max() / 16 - total)
                 throw std::invalid_argument("halfstep: " + group_name() + " has more elements than memory can hold");
             total += parameters_[i].size();
@@ -67,7 +68,7 @@ class group_storage {
     /// New gradients for the same parameters. Throws std::invalid_argument and changes nothing when they do not match.
     void set_gradients(std::vector<gradient_view> gradients, Backend const& backend) {
         check_counts(gradients.size());
-        for (std::size_t i = 0; i < gradients.size(); ++i) check_gradient(i, gradients[i]);
+        for (std::size_t i = 0; i < gradients.size(); ++i) check_gradient(i, gradients[i], backend);
         gradients_ = std::move(gradients);
         for (std::size_t r = 0; r < rows_.size(); ++r) point_at_gradient(r);
         write_rows(backend);
@@ -99,12 +100,22 @@ class group_storage {
             throw std::invalid_argument("halfstep: " + where(i) + ": its " + what +
                                         " is not aligned to its element type");
     }
-    void check_gradient(std::size_t i, gradient_view const& gradient) const {
+    /// A backend with memory of its own may object to what lies elsewhere.
+    template <class T>
+    void check_memory(std::size_t i, T const* data, char const* what, Backend const& backend) const {
+        if constexpr (Backend::device_memory) {
+            if (data == nullptr) return;
+            if (const std::string objection = backend.objection_to(data); !objection.empty())
+                throw std::invalid_argument("halfstep: " + where(i) + ": its " + what + " " + objection);
+        }
+    }
+    void check_gradient(std::size_t i, gradient_view const& gradient, Backend const& backend) const {
         if (gradient.data() == nullptr) return;
         if (gradient.size() != parameters_[i].size())
             throw std::invalid_argument("halfstep: " + where(i) + " has " + std::to_string(parameters_[i].size()) +
                                         " elements but its gradient has " + std::to_string(gradient.size()));
         check_aligned(i, gradient.data(), "gradient");
+        check_memory(i, gradient.data(), "gradient", backend);
     }
 
     void make_rows(flat_range owned) {

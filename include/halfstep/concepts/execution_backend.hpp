@@ -32,7 +32,8 @@ concept loops = requires(P& p, Context& context, step_input const in) {
 }  // namespace execution_backend_needs
 
 /// Owns memory (`allocate` gives zeroed bytes, aligned to 64, freed with the buffer; `write` and `read` copy to and from it)
-/// and runs the loops of a step over it. Fact `synchronous`: a step is complete when `run` returns.
+/// and runs the loops of a step over it. With `device_memory` it also has `std::string objection_to(void const*)`: why memory cannot be bound,
+/// empty where it can. Fact `synchronous`: a step is complete when `run` returns.
 template <class P>
 concept execution_backend =
     fills<P, execution_backend_slot> && execution_backend_needs::facts<P> && execution_backend_needs::memory<P>;

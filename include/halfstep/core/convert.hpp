@@ -148,8 +148,11 @@ HS_FUNCTION constexpr Bits narrow_bits(Bits x) {
             (rebiased + (((magnitude >> shift) & Bits(1u)) + Bits((std::uint32_t{1} << (shift - 1)) - 1))) >> shift;
         // Adding a power of two whose last bit weighs one smallest subnormal lets the adder do the rounding.
         constexpr float anchor = detail::power_of_two(1 - F::bias - F::mantissa_bits + 23);
-        const Bits subnormal = bits_of(real_of(magnitude) + decltype(real_of(magnitude))(anchor)) - Bits(bits_of(anchor));
         constexpr std::uint32_t smallest_normal = std::uint32_t{127 + 1 - F::bias} << 23;
+        Bits small = magnitude;
+        if (std::is_constant_evaluated())  // where clang lets no sum be a NaN
+            small = select(magnitude < Bits(smallest_normal), magnitude, Bits(0u));
+        const Bits subnormal = bits_of(real_of(small) + decltype(real_of(small))(anchor)) - Bits(bits_of(anchor));
         Bits result = select(magnitude < Bits(smallest_normal), subnormal, normal);
         constexpr std::uint32_t ceiling = F::has_infinity ? format::exponent_mask<F> : F::largest_bits;
         // From the power of two above the largest exponent on, `normal` would wrap into a wrong pattern.

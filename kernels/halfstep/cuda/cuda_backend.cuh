@@ -16,6 +16,7 @@
 #include <halfstep/cuda/buffer.hpp>
 #include <halfstep/cuda/error.hpp>
 #include <halfstep/cuda/inspect.cuh>
+#include <halfstep/cuda/launch_tuning.hpp>
 #include <halfstep/cuda/update.cuh>
 #include <halfstep/host/inspect.hpp>
 
@@ -40,12 +41,12 @@ struct decide_finish {
     finished_group group[Composition::group_count];
 
     __device__ void operator()() const {
-        for (std::size_t g = 0; g < Composition::group_count; ++g) {
-            if (group[g].partials == nullptr) continue;
+        for_each_index<Composition::group_count>([&](auto g) {
+            if (group[g].partials == nullptr) return;
             const gradient_report report = fold_partials(group[g].partials, group[g].segments);
             if (threadIdx.x == 0) control->reports[g] = report;
             __syncthreads();
-        }
+        });
         if (threadIdx.x != 0) return;
         if constexpr (Step) {
             decide<Composition>(policies, *control, in);
@@ -91,7 +92,13 @@ class cuda_backend {
     /// On the current device, which `stream` belongs to.
     explicit cuda_backend(cudaStream_t stream = nullptr) : stream_(stream) {
         cuda_detail::check(cudaGetDevice(&device_), "cudaGetDevice");
+        int major = 0, minor = 0;
+        cuda_detail::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device_), "cudaDeviceGetAttribute");
+        cuda_detail::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device_), "cudaDeviceGetAttribute");
+        tuning_ = tuning_for(10 * major + minor);
     }
+    /// The same with a tile shape of one's own, for measurements.
+    cuda_backend(cudaStream_t stream, launch_tuning tuning) : cuda_backend(stream) { tuning_ = tuning; }
 
     cudaStream_t stream() const { return stream_; }
     int device() const { return device_; }
@@ -125,7 +132,7 @@ class cuda_backend {
         if constexpr (!std::is_empty_v<typename Layout::companion>) {
             if (table.segments == 0) return;
             const cuda_detail::device_guard guard(device_);
-            cuda_detail::initialise_kernel<<<grid(table.segments), cuda_detail::update_threads, 0, stream_>>>(table, policies.storage);
+            cuda_detail::initialise_kernel<<<grid(table.segments), threads(), 0, stream_>>>(table, policies.storage);
             launched("the kernel that makes companions");
         }
     }
@@ -147,6 +154,7 @@ class cuda_backend {
         if (blocks > 0x7FFFFFFF) throw std::length_error("halfstep: a group has more segments than a CUDA grid has blocks");
         return static_cast<unsigned>(blocks);
     }
+    unsigned threads() const { return static_cast<unsigned>(tuning_.update_threads); }
     static void launched(char const* what) { cuda_detail::check(cudaGetLastError(), what); }
 
     /// Inspects group after group; the last launch decides.
@@ -218,7 +226,7 @@ class cuda_backend {
                     }
                 });
                 if (blocks == 0) return;
-                cuda_detail::update_kernel<<<grid(blocks), cuda_detail::update_threads, 0, stream_>>>(parts);
+                cuda_detail::update_kernel<<<grid(blocks), threads(), 0, stream_>>>(parts);
                 launched("the kernel that updates");
             }
         });
@@ -233,6 +241,7 @@ class cuda_backend {
 
     cudaStream_t stream_;
     int device_ = 0;
+    launch_tuning tuning_;
 };
 
 }  // namespace halfstep

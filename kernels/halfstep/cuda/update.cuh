@@ -5,13 +5,13 @@
 #include <cstdint>
 
 #include <halfstep/core/layout.hpp>
+#include <halfstep/cuda/launch_tuning.hpp>
 #include <halfstep/cuda/rows.cuh>
 #include <halfstep/cuda/vector_access.cuh>
 #include <halfstep/element_update.hpp>
 
 namespace halfstep::cuda_detail {
 
-inline constexpr int update_threads = 256;
 /// Elements a thread takes at once: 16 bytes of fp32.
 inline constexpr int update_width = 4;
 
@@ -125,7 +125,7 @@ __device__ void prepare_block(update_part<Layout, Policies> const& part, block_w
 
 /// A block a segment.
 template <class Layout, class Policies, int Count>
-__global__ void __launch_bounds__(update_threads) update_kernel(update_parts<Layout, Policies, Count> parts) {
+__global__ void __launch_bounds__(launch_tuning::most_threads) update_kernel(update_parts<Layout, Policies, Count> parts) {
     __shared__ alignas(block_work<Layout>) unsigned char memory[sizeof(block_work<Layout>)];
     block_work<Layout>& work = *reinterpret_cast<block_work<Layout>*>(memory);
     int p = 0;
@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(update_threads) update_kernel(update_parts<Lay
     const block_work<Layout> own = work;
     const bool parameter_aligned = is_aligned<update_width>(own.parameter);
     const bool gradient_aligned = is_aligned<update_width>(own.gradient);
-    for (int i = static_cast<int>(threadIdx.x) * update_width; i < own.size; i += update_threads * update_width) {
+    for (int i = static_cast<int>(threadIdx.x) * update_width; i < own.size; i += static_cast<int>(blockDim.x) * update_width) {
         if (i + update_width <= own.size)
             update_elements<update_width>(part.table, part.policies, own, i, parameter_aligned, gradient_aligned);
         else
@@ -146,12 +146,12 @@ __global__ void __launch_bounds__(update_threads) update_kernel(update_parts<Lay
 
 /// Companions from the parameters as they are.
 template <class Layout, class Storage>
-__global__ void __launch_bounds__(update_threads) initialise_kernel(group_table<Layout> table, Storage storage) {
+__global__ void __launch_bounds__(launch_tuning::most_threads) initialise_kernel(group_table<Layout> table, Storage storage) {
     const auto segment = static_cast<std::int64_t>(blockIdx.x);
     auto const& row = table.rows[find_row(table.rows, table.row_count, segment)];
     const std::int64_t first = (segment - row.first_segment) * segment_elements;
     const std::int64_t n = row.size - first < segment_elements ? row.size - first : segment_elements;
-    for (std::int64_t i = first + threadIdx.x; i < first + n; i += update_threads)
+    for (std::int64_t i = first + threadIdx.x; i < first + n; i += blockDim.x)
         table.companions[row.state_offset + i] = storage.initial(row.parameter[i]);
 }
 

@@ -258,6 +258,12 @@ struct packed_lanes {
 HS_HOST_INLINE lanes widen(lanes x) { return x; }
 HS_HOST_INLINE void round_into(lanes& out, lanes x) { out = x; }
 
+/// `lane_count` elements of a type that is none of ours, such as a state rule's own. Its policy handles them one by one.
+template <class T>
+struct element_lanes {
+    T element[lane_count];
+};
+
 // Loads and stores go through memcpy or intrinsics: storage may be a foreign type seen through a view.
 
 template <class T>
@@ -272,10 +278,21 @@ HS_HOST_INLINE lanes load_lanes(float const* from) {
     return r;
 }
 template <class T>
+    requires(!storage_type<T>)
+HS_HOST_INLINE element_lanes<T> load_lanes(T const* from) {
+    element_lanes<T> r;
+    std::memcpy(static_cast<void*>(r.element), from, sizeof r.element);
+    return r;
+}
+template <class T>
 HS_HOST_INLINE void store_lanes(T* to, packed_lanes<T> x) {
     std::memcpy(static_cast<void*>(to), &x.v, sizeof x.v);
 }
 HS_HOST_INLINE void store_lanes(float* to, lanes x) { std::memcpy(to, &x.v, sizeof x.v); }
+template <class T>
+HS_HOST_INLINE void store_lanes(T* to, element_lanes<T> const& x) {
+    std::memcpy(static_cast<void*>(to), x.element, sizeof x.element);
+}
 
 /// The first `n` < lane_count elements, the others zero.
 template <class T>
@@ -313,6 +330,10 @@ HS_HOST_INLINE void store_lanes(T* to, Packed x, int n) {
     for (int i = 0; i < n; ++i) std::memcpy(static_cast<void*>(to + i), &whole[i], sizeof(T));
 #endif
 }
+template <class T>
+HS_HOST_INLINE void store_lanes(T* to, element_lanes<T> const& x, int n) {
+    for (int i = 0; i < n; ++i) std::memcpy(static_cast<void*>(to + i), &x.element[i], sizeof(T));
+}
 
 }  // inline namespace
 }  // namespace halfstep::host
@@ -320,7 +341,11 @@ HS_HOST_INLINE void store_lanes(T* to, Packed x, int n) {
 namespace halfstep {
 template <class T>
 struct packed<T, host::lanes> {
-    using type = host::packed_lanes<T>;
+    using type = host::element_lanes<T>;
+};
+template <class Format>
+struct packed<detail::minifloat<Format>, host::lanes> {
+    using type = host::packed_lanes<detail::minifloat<Format>>;
 };
 template <>
 struct packed<float, host::lanes> {

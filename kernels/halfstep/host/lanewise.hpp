@@ -38,6 +38,10 @@ struct lanes_of<host::lanes> {
     struct element_of<host::packed_lanes<T>> {
         using type = T;
     };
+    template <class T>
+    struct element_of<host::element_lanes<T>> {
+        using type = T;
+    };
     template <class Packed>
     using spread_of = spread<typename element_of<Packed>::type, Packed>;
 

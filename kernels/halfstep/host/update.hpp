@@ -26,7 +26,8 @@ struct stretch {
 
 namespace detail {
 
-/// One pack. State arrays are padded, so only what the user owns needs a partial load.
+/// One pack. State arrays are padded, so only what the user owns needs a partial load; a partial store all of them, since what follows
+/// may be the next stretch of the same tensor.
 template <class Layout, bool Whole, class Policies, class Coefficients>
 HS_HOST_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[maybe_unused]] int rest, Policies const& policies,
                             Coefficients const& coefficients, lanes factor, noise<lanes> const& random,
@@ -49,9 +50,15 @@ HS_HOST_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[may
 
     update_element(policies, coefficients, factor, gradient, parameter, companion, moment, random);
 
-    if constexpr (has_companion) store_lanes(s.companion + i, companion);
+    const auto store = [&](auto* to, auto const& value) {
+        if constexpr (Whole)
+            store_lanes(to, value);
+        else
+            store_lanes(to, value, rest);
+    };
+    if constexpr (has_companion) store(s.companion + i, companion);
     if constexpr (count > 0)
-        for (int k = 0; k < count; ++k) store_lanes(s.moment + k * s.moment_stride + i, moment[k]);
+        for (int k = 0; k < count; ++k) store(s.moment + k * s.moment_stride + i, moment[k]);
 }
 
 /// Asks for the streams that are read and written, so far ahead that they arrive in time (docs/performance.md).
