@@ -127,10 +127,11 @@ __device__ inline gradient_report fold_partials(segment_partial const* partials,
     float largest = 0;
     bool flagged = false;
     for (std::int64_t i = threadIdx.x; i < count; i += inspect_threads) {
-        segment_partial const volatile& p = partials[i];  // written by other blocks of this launch
-        sum += static_cast<double>(p.sum_of_squares);
-        largest = p.largest_magnitude > largest ? p.largest_magnitude : largest;
-        flagged = flagged || p.flagged != 0;
+        segment_partial const volatile& written_by_others = partials[i];
+        const float magnitude = written_by_others.largest_magnitude;
+        sum += static_cast<double>(written_by_others.sum_of_squares);
+        largest = magnitude > largest ? magnitude : largest;
+        flagged = flagged || written_by_others.flagged != 0;
     }
     gradient_report report;
     report.sum_of_squares = reduce(storage).Reduce(sum, plus{});

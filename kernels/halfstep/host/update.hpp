@@ -50,15 +50,15 @@ HS_HOST_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[may
 
     update_element(policies, coefficients, factor, gradient, parameter, companion, moment, random);
 
-    const auto store = [&](auto* to, auto const& value) {
-        if constexpr (Whole)
-            store_lanes(to, value);
-        else
-            store_lanes(to, value, rest);
-    };
-    if constexpr (has_companion) store(s.companion + i, companion);
-    if constexpr (count > 0)
-        for (int k = 0; k < count; ++k) store(s.moment + k * s.moment_stride + i, moment[k]);
+    if constexpr (Whole) {
+        if constexpr (has_companion) store_lanes(s.companion + i, companion);
+        if constexpr (count > 0)
+            for (int k = 0; k < count; ++k) store_lanes(s.moment + k * s.moment_stride + i, moment[k]);
+    } else {
+        if constexpr (has_companion) store_lanes(s.companion + i, companion, rest);
+        if constexpr (count > 0)
+            for (int k = 0; k < count; ++k) store_lanes(s.moment + k * s.moment_stride + i, moment[k], rest);
+    }
 }
 
 /// Asks for the streams that are read and written, so far ahead that they arrive in time (docs/performance.md).
