@@ -51,3 +51,13 @@ TEST_CASE("Spent hysteresis and the count of clean steps survive a restart") {
         CHECK(after.step('X').next_loss_scale == 64);
     }
 }
+
+TEST_CASE("A scale that is a number of the recipe and not of the state is the new one after a restart") {
+    using recipe = hs::recipe<hs::fp16{}, hs::sgd<>{}, hs::static_scaling{.loss_scale = 128}>;
+    one_weight before(recipe{});
+    before.step('.');
+    one_weight after(recipe{}, hs::static_scaling{.loss_scale = 512});
+    after.restore(before.saved());
+    CHECK(after.optimizer().loss_scale() == 512);  // what the loss is multiplied by
+    CHECK(after.step('.').loss_scale == 512);      // what the gradients are divided by
+}

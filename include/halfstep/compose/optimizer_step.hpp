@@ -212,7 +212,13 @@ class optimizer_step {
     /// order. What `f` writes there takes effect.
     template <class F>
     void visit_state(F&& f) {
-        visit(f, {}, 0, "control", 0, control_->memory(), 1);
+        const auto restored = [&](state_entry const& entry) {
+            f(entry);
+            // The scale follows from the state and this step's own numbers, whatever the saved step had.
+            auto& control = *reinterpret_cast<control_block*>(entry.bytes.data());
+            control.last.next_loss_scale = policies_.scaling.scale(control.scaling);
+        };
+        visit(restored, {}, 0, "control", 0, control_->memory(), 1);
         for_each_index<Composition::group_count>([&](auto g) {
             auto& group = get<g>(groups_);
             if constexpr (plan_at<g>::group::trains) {
