@@ -2,6 +2,19 @@
 /// Everything for the host: composition, all stock policies, the host backend.
 #pragma once
 
+// The concepts first: a compiler's account of an error starts with the way to the header that it is in.
+#include <halfstep/concepts/communicator.hpp>
+#include <halfstep/concepts/execution_backend.hpp>
+#include <halfstep/concepts/gradient_clipping.hpp>
+#include <halfstep/concepts/loss_scaling.hpp>
+#include <halfstep/concepts/overflow_detection.hpp>
+#include <halfstep/concepts/parameter_group.hpp>
+#include <halfstep/concepts/sharding_layout.hpp>
+#include <halfstep/concepts/state_rule.hpp>
+#include <halfstep/concepts/storage_rule.hpp>
+#include <halfstep/concepts/telemetry.hpp>
+#include <halfstep/concepts/update_rule.hpp>
+
 #include <halfstep/communicator/self.hpp>
 #include <halfstep/compose/optimizer_step.hpp>
 #include <halfstep/gradient_clipping/clip_by_norm.hpp>

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include <halfstep/compose/bindable.hpp>
 #include <halfstep/compose/control_storage.hpp>
 #include <halfstep/compose/group_storage.hpp>
 #include <halfstep/compose/on.hpp>
@@ -28,8 +29,41 @@ template <class Slot, class Default, class... Arguments>
 using argument_in_slot =
     typename choose::first_or<choose::in_slot<Slot, std::remove_cvref_t<Arguments>...>, Default>::type;
 
-/// One stretch of a step's state, for `visit_state`.
-struct no_group {};
+template <class X, class... All>
+inline constexpr bool given_once = (static_cast<int>(std::is_same_v<X, All>) + ... + 0) == 1;
+
+/// `Composition`, where the other arguments of a construction go with it; else the first that does not has spoken.
+template <class Composition, class Backend, class Communicator, class... Arguments>
+consteval auto constructed() {
+    if constexpr (std::is_same_v<Composition, invalid_composition>) {
+        return std::type_identity<invalid_composition>{};
+    } else if constexpr (!execution_backend<Backend>) {
+        diagnose::an_execution_backend<Backend>();
+        return std::type_identity<invalid_composition>{};
+    } else if constexpr (!communicator<Communicator>) {
+        diagnose::a_communicator<Communicator>();
+        return std::type_identity<invalid_composition>{};
+    } else {
+        constexpr bool one_machine = well_formed::count_in_slot<execution_backend_slot, type_list<Arguments...>> <= 1 &&
+                                     well_formed::count_in_slot<communicator_slot, type_list<Arguments...>> <= 1;
+        constexpr bool all_once = (given_once<Arguments, Arguments...> && ...);
+        static_assert(one_machine, "halfstep: a step runs on one backend and with one communicator");
+        static_assert(!one_machine || all_once,
+                      "halfstep: two values of one policy type at construction; in_group<tag>(policy) gives a group its own");
+        return std::type_identity<Composition>{};
+    }
+}
+
+template <class X>
+inline constexpr bool is_recipe_or_step = false;
+template <auto... Entries>
+inline constexpr bool is_recipe_or_step<recipe<Entries...>> = true;
+template <class X>
+consteval auto constructed_without_recipe() {
+    static_assert(is_recipe_or_step<X>,
+                  "halfstep: a step is made from a recipe first, as optimizer_step opt{recipe<fp16{}, adamw{}>{}}");
+    return std::type_identity<invalid_composition>{};
+}
 
 }  // namespace detail
 
@@ -67,6 +101,9 @@ class optimizer_step {
           communicator_(argument<communicator_slot, Communicator>(arguments...)),
           policies_(initial_values<recipe<Entries...>>()),
           layout_(recipe<Entries...>::template value<typename Composition::sharding>()) {
+        static_assert(std::is_same_v<typename recipe<Entries...>::composition, Composition>,
+                      "halfstep: this type of step was composed from other policies than this recipe's; write optimizer_step "
+                      "opt{recipe{}}, and it is deduced");
         auto telemetry = recipe<Entries...>::template value<typename Composition::telemetry>();
         (apply(arguments, telemetry), ...);
         validate_all(telemetry);
@@ -90,18 +127,24 @@ class optimizer_step {
         if constexpr (g < Composition::group_count) {
             using storage = std::remove_reference_t<decltype(get<g>(groups_))>;
             constexpr bool trains = plan_at<g>::group::trains;
-            static_assert(trains,
-                          "halfstep: a frozen group has no gradients: bind its parameters alone");
+            static_assert(trains, "halfstep: a frozen group has no gradients; bind its parameters alone");
             if constexpr (trains) {
-                if constexpr (tensors_fit<typename storage::type, Parameters, false>() &&
-                              tensors_fit<typename storage::gradient_type, Gradients, true>()) {
+                using type = typename storage::type;
+                using gradient_type = typename storage::gradient_type;
+                if constexpr (!bindable::parameters<Parameters, type>) {
+                    diagnose::bound_parameters<Parameters, type>();
+                } else if constexpr (!bindable::gradients<Gradients, gradient_type, averages_in_place>) {
+                    diagnose::bound_gradients<Gradients, gradient_type, averages_in_place>();
+                } else {
                     const auto owned = [&](std::int64_t total) {
                         return layout_.owned(total, communicator_.rank(), communicator_.size());
                     };
-                    storage next(views<typename storage::type>(parameters),
-                                 views<typename storage::gradient_type const>(gradients), owned, applied_steps_now(),
+                    storage next(views<type>(parameters), views<gradient_type const>(gradients), owned, applied_steps_now(),
                                  static_cast<std::uint32_t>(g), backend_);
-                    backend_.initialise(get<g>(policies_.groups), next.table());
+                    if constexpr (initialises<Backend, decltype(get<g>(policies_.groups)), decltype(next.table())>)
+                        backend_.initialise(get<g>(policies_.groups), next.table());
+                    else
+                        diagnose::an_initialising_backend<Backend, decltype(get<g>(policies_.groups)), decltype(next.table())>();
                     get<g>(groups_) = std::move(next);
                 }
             }
@@ -110,9 +153,11 @@ class optimizer_step {
     /// The same for a recipe of one group.
     template <class Parameters, class Gradients>
     void bind(Parameters&& parameters, Gradients&& gradients) {
-        static_assert(Composition::group_count == 1,
-                      "halfstep: this recipe has several groups: say which one, as bind<tag>(parameters, gradients)");
-        bind<tag_at<0>>(parameters, gradients);
+        constexpr bool one_group = Composition::group_count == 1;
+        static_assert(one_group,
+                      "halfstep: this recipe has several groups; say which one, as bind<tag>(parameters, gradients)");
+        if constexpr (one_group)
+            bind<tag_at<0>>(std::forward<Parameters>(parameters), std::forward<Gradients>(gradients));
     }
     /// Hands a frozen group its tensors.
     template <class Tag, class Parameters>
@@ -121,11 +166,21 @@ class optimizer_step {
         if constexpr (g < Composition::group_count) {
             using storage = std::remove_reference_t<decltype(get<g>(groups_))>;
             constexpr bool frozen = !plan_at<g>::group::trains;
-            static_assert(frozen, "halfstep: a group that trains is bound with its gradients too");
-            if constexpr (frozen)
-                if constexpr (tensors_fit<typename storage::parameter_view::element_type, Parameters, false>())
-                    get<g>(groups_) = storage(views<typename storage::parameter_view::element_type>(parameters));
+            static_assert(frozen, "halfstep: a group that trains is bound with its gradients, as bind(parameters, gradients)");
+            if constexpr (frozen) {
+                using type = typename storage::parameter_view::element_type;
+                if constexpr (bindable::parameters<Parameters, type>)
+                    get<g>(groups_) = storage(views<type>(parameters));
+                else
+                    diagnose::bound_parameters<Parameters, type>();
+            }
         }
+    }
+    template <class Parameters>
+    void bind(Parameters&& parameters) {
+        constexpr bool one_group = Composition::group_count == 1;
+        static_assert(one_group, "halfstep: this recipe has several groups; say which one, as bind<tag>(parameters)");
+        if constexpr (one_group) bind<tag_at<0>>(std::forward<Parameters>(parameters));
     }
 
     /// New addresses for a group's gradients, in the order of `bind`; state stays.
@@ -133,19 +188,25 @@ class optimizer_step {
     void bind_gradients(Gradients&& gradients) {
         constexpr std::size_t g = index_of<Tag>();
         if constexpr (g < Composition::group_count) {
-            auto& group = get<g>(groups_);
-            using gradient_type = typename std::remove_reference_t<decltype(group)>::gradient_type;
-            if constexpr (tensors_fit<gradient_type, Gradients, true>()) {
-                if (!group.bound()) throw std::logic_error("halfstep: bind_gradients before bind");
-                group.set_gradients(views<gradient_type const>(gradients), backend_);
+            constexpr bool trains = plan_at<g>::group::trains;
+            static_assert(trains, "halfstep: a frozen group has no gradients to bind");
+            if constexpr (trains) {
+                auto& group = get<g>(groups_);
+                using gradient_type = typename plan_at<g>::gradient_type;
+                if constexpr (bindable::gradients<Gradients, gradient_type, averages_in_place>) {
+                    if (!group.bound()) throw std::logic_error("halfstep: bind_gradients before bind");
+                    group.set_gradients(views<gradient_type const>(gradients), backend_);
+                } else {
+                    diagnose::bound_gradients<Gradients, gradient_type, averages_in_place>();
+                }
             }
         }
     }
     template <class Gradients>
     void bind_gradients(Gradients&& gradients) {
-        static_assert(Composition::group_count == 1,
-                      "halfstep: this recipe has several groups: say which one, as bind_gradients<tag>(gradients)");
-        bind_gradients<tag_at<0>>(gradients);
+        constexpr bool one_group = Composition::group_count == 1;
+        static_assert(one_group, "halfstep: this recipe has several groups; say which one, as bind_gradients<tag>(gradients)");
+        if constexpr (one_group) bind_gradients<tag_at<0>>(std::forward<Gradients>(gradients));
     }
 
     /// Multiply the loss by this, in fp32, before the backward pass. On a device it is a pointer to it there, to be read by kernels of the
@@ -162,7 +223,10 @@ class optimizer_step {
     void inspect_micro_batch() {
         require_bound();
         auto c = context();
-        backend_.inspect(c);
+        if constexpr (inspects<Backend, context_type>)
+            backend_.inspect(c);
+        else
+            diagnose::an_inspecting_backend<Backend, context_type>();
     }
 
     /// One step: reduce, inspect, agree, decide, update, publish. Says whether it was applied; a skipped step changes no byte of parameters
@@ -176,7 +240,10 @@ class optimizer_step {
             throw std::invalid_argument("halfstep: step(lr) needs a finite learning rate that is not negative");
         if (in.micro_batches < 1) throw std::invalid_argument("halfstep: step: micro_batches must be at least 1");
         auto c = context();
-        backend_.run(c, in);
+        if constexpr (runs<Backend, context_type>)
+            backend_.run(c, in);
+        else
+            diagnose::a_running_backend<Backend, context_type>();
         if constexpr (Backend::synchronous) {
             step_record const& last = control_->seen().last;
             recorder_->record(last);
@@ -205,7 +272,8 @@ class optimizer_step {
     /// Bytes a parameter that the step keeps for a group, beside the parameter.
     template <class Tag>
     static constexpr std::size_t state_bytes() {
-        return plan_at<index_of<Tag>()>::state_bytes;
+        constexpr std::size_t g = index_of<Tag>();
+        return plan_at<g < Composition::group_count ? g : 0>::state_bytes;
     }
 
     /// `f(state_entry)` for the control block and every companion, moment and count of missed steps: all that a checkpoint needs, in one
@@ -275,26 +343,16 @@ class optimizer_step {
         return g;
     }
 
-    template <class T, class Range, bool Gradients>
-    static constexpr bool tensors_fit() {
-        constexpr bool fit = tensor_like<Range, T> || tensor_range<std::remove_reference_t<Range>, T>;
-        if constexpr (Gradients)
-            static_assert(fit, "halfstep: these gradients are not tensors of the group's gradient type (or a type of the same "
-                               "bits); give a contiguous range, a tensor_view, or a range of them");
-        else
-            static_assert(fit, "halfstep: these parameters are not tensors of the group's dtype (or a type of the same bits); "
-                               "give a contiguous range, a tensor_view, or a range of them");
-        return fit;
-    }
+    /// Whether the ranks' mean is written over the gradients.
+    static constexpr bool averages_in_place =
+        !is_alone<Communicator> && Composition::sharding::gradients == gradient_collective::all_reduce;
+
     template <class Element, class Tensors>
     static std::vector<tensor_view<Element>> views(Tensors&& tensors) {
         using T = std::remove_const_t<Element>;
-        constexpr bool written = !is_alone<Communicator> && std::is_const_v<Element> &&
-                                 Composition::sharding::gradients == gradient_collective::all_reduce;
         std::vector<tensor_view<Element>> result;
         const auto add = [&](auto&& tensor) {
-            static_assert(!written || requires { view_as<T>(tensor); });
-            if constexpr (written)
+            if constexpr (averages_in_place && std::is_const_v<Element>)
                 result.push_back(as_const_view(view_as<T>(tensor)));
             else
                 result.push_back(view_as<Element>(tensor));
@@ -452,12 +510,40 @@ class optimizer_step<invalid_composition, Backend, Communicator> {
     void inspect_micro_batch() {}
     step_record step(step_input const&) { return {}; }
     step_record step(float) { return {}; }
+    step_record const& read_back() { return last_; }
+    step_record const& last() const { return last_; }
+    std::int64_t applied_steps() const { return 0; }
+    std::int64_t skipped_steps() const { return 0; }
+    template <class Tag>
+    gradient_report const& report() const {
+        return report_;
+    }
+    template <class Tag>
+    static constexpr std::size_t state_bytes() {
+        return 0;
+    }
+    template <class F>
+    void visit_state(F&&) {}
+
+  private:
+    step_record last_;
+    gradient_report report_;
 };
 
+template <class Composition, class Backend, class Communicator>
+inline constexpr bool detail::is_recipe_or_step<optimizer_step<Composition, Backend, Communicator>> = true;
+
 template <auto... Entries, class... Arguments>
-optimizer_step(recipe<Entries...>, Arguments&&...)
-    -> optimizer_step<typename recipe<Entries...>::composition,
-                      detail::argument_in_slot<execution_backend_slot, defaults::backend, Arguments...>,
-                      detail::argument_in_slot<communicator_slot, defaults::communicator, Arguments...>>;
+optimizer_step(recipe<Entries...>, Arguments&&...) -> optimizer_step<
+    typename decltype(detail::constructed<typename recipe<Entries...>::composition,
+                                          detail::argument_in_slot<execution_backend_slot, defaults::backend, Arguments...>,
+                                          detail::argument_in_slot<communicator_slot, defaults::communicator, Arguments...>,
+                                          std::remove_cvref_t<Arguments>...>())::type,
+    detail::argument_in_slot<execution_backend_slot, defaults::backend, Arguments...>,
+    detail::argument_in_slot<communicator_slot, defaults::communicator, Arguments...>>;
+template <class NoRecipe, class... Arguments>
+    requires(!detail::is_recipe_or_step<NoRecipe>)
+optimizer_step(NoRecipe const&, Arguments&&...)
+    -> optimizer_step<typename decltype(detail::constructed_without_recipe<NoRecipe>())::type>;
 
 }  // namespace halfstep

@@ -34,19 +34,23 @@ constexpr auto entry(dtype<T>) {
     return defaults::only_group<T>{};
 }
 
-template <class Group, class... Ps>
-using plan_of =
-    group_plan<Group, choose::group_policy<Group, update_rule_slot, defaults::policy_t<update_rule_slot, Group>, Ps...>,
-               choose::group_policy<Group, storage_slot, defaults::policy_t<storage_slot, Group>, Ps...>,
-               choose::group_policy<Group, state_slot, defaults::policy_t<state_slot, Group>, Ps...>,
-               choose::group_policy<Group, overflow_detection_slot, defaults::policy_t<overflow_detection_slot, Group>, Ps...>>;
-
-/// Plans without the layout that a misfitting storage could not give.
+template <class Slot, class Group, class... Ps>
+using policy_of = choose::group_policy<Group, Slot, defaults::policy_t<Slot, Group>, Ps...>;
+/// A frozen group is never written: a recipe's storage rule need not fit it.
 template <class Group, class... Ps>
 struct storage_choice {
-    using type = typename Group::type;
-    using storage = choose::group_policy<Group, storage_slot, defaults::policy_t<storage_slot, Group>, Ps...>;
+    using group = Group;
+    using storage = policy_of<storage_slot, Group, Ps...>;
 };
+template <class Group, class... Ps>
+    requires(!Group::trains)
+struct storage_choice<Group, Ps...> {
+    using group = Group;
+    using storage = defaults::policy_t<storage_slot, Group>;
+};
+template <class Group, class... Ps>
+using plan_of = group_plan<Group, policy_of<update_rule_slot, Group, Ps...>, typename storage_choice<Group, Ps...>::storage,
+                           policy_of<state_slot, Group, Ps...>, policy_of<overflow_detection_slot, Group, Ps...>>;
 
 template <class Groups, class... Ps>
 struct composed;
@@ -57,13 +61,15 @@ struct composed<type_list<Groups...>, Ps...> {
         typename choose::first_or<choose::in_slot<Slot, Ps...>, defaults::policy_t<Slot, Groups...>>::type;
 
     static consteval auto type() {
-        if constexpr (!(diagnose::storage_fits<storage_choice<Groups, Ps...>>() && ...)) {
+        if constexpr (!diagnose::storage_of_groups<storage_choice<Groups, Ps...>...>()) {
             return std::type_identity<invalid_composition>{};
         } else {
-            using result = composition<whole<loss_scaling_slot>, whole<gradient_clipping_slot>, whole<sharding_slot>,
-                                       whole<telemetry_slot>, plan_of<Groups, Ps...>...>;
-            if constexpr (diagnose::policies_are_compatible<result, (fills<Ps, consent_slot> || ...)>())
-                return std::type_identity<result>{};
+            using scaling = whole<loss_scaling_slot>;
+            using clipping = whole<gradient_clipping_slot>;
+            constexpr bool accepts_underflow = (fills<Ps, consent_slot> || ...);
+            if constexpr (diagnose::compatible_policies<accepts_underflow, scaling, clipping, plan_of<Groups, Ps...>...>())
+                return std::type_identity<composition<scaling, clipping, whole<sharding_slot>, whole<telemetry_slot>,
+                                                      plan_of<Groups, Ps...>...>>{};
             else
                 return std::type_identity<invalid_composition>{};
         }
@@ -72,7 +78,7 @@ struct composed<type_list<Groups...>, Ps...> {
 
 template <class... Ps>
 consteval auto compose() {
-    if constexpr (diagnose::entries_are_well_formed<Ps...>())
+    if constexpr (diagnose::a_recipe<Ps...>())
         return composed<choose::in_slot<parameter_group_slot, Ps...>, Ps...>::type();
     else
         return std::type_identity<invalid_composition>{};

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Whether the entries of a recipe are policies, of the right slots, once each. The rules between policies are in compatibility.hpp.
+///
+/// Predicates come first, the sentences that say which of them fails after them. A sentence cannot hold the name of a type, so the
+/// function that says it is a template over the offender alone, and compilers print that name beside it.
 #pragma once
 
 #include <type_traits>
@@ -16,20 +19,20 @@
 #include <halfstep/concepts/storage_rule.hpp>
 #include <halfstep/concepts/telemetry.hpp>
 #include <halfstep/concepts/update_rule.hpp>
+#include <halfstep/core/member_name.hpp>
 
 namespace halfstep {
 
 namespace well_formed {
 
 template <class P>
-concept in_some_slot =
-    fills<P, parameter_group_slot> || fills<P, update_rule_slot> || fills<P, loss_scaling_slot> ||
-    fills<P, overflow_detection_slot> || fills<P, gradient_clipping_slot> || fills<P, storage_slot> ||
-    fills<P, state_slot> || fills<P, sharding_slot> || fills<P, telemetry_slot> || fills<P, on_slot> ||
-    fills<P, consent_slot> || fills<P, communicator_slot> || fills<P, execution_backend_slot>;
+concept of_the_machine = fills<P, communicator_slot> || fills<P, execution_backend_slot>;
 
 template <class P>
-concept of_the_machine = fills<P, communicator_slot> || fills<P, execution_backend_slot>;
+concept in_some_slot = fills<P, parameter_group_slot> || fills<P, update_rule_slot> || fills<P, loss_scaling_slot> ||
+                       fills<P, overflow_detection_slot> || fills<P, gradient_clipping_slot> || fills<P, storage_slot> ||
+                       fills<P, state_slot> || fills<P, sharding_slot> || fills<P, telemetry_slot> || fills<P, on_slot> ||
+                       fills<P, consent_slot> || of_the_machine<P>;
 
 /// `P` models the concept of the slot that it fills. Whether a storage rule fits a dtype is a rule between policies.
 template <class P>
@@ -37,44 +40,66 @@ concept modelled = parameter_group<P> || elementwise_rule<P> || loss_scaling<P> 
                    gradient_clipping<P> || fills<P, storage_slot> || state_rule<P> || sharding_layout<P> || telemetry<P> ||
                    fills<P, on_slot> || fills<P, consent_slot>;
 
-template <class P, class... Others>
-inline constexpr int count_in_slot_of = (static_cast<int>(fills<Others, typename P::slot>) + ... + 0);
+/// A `validate` that could not be called would be no validation.
+template <class P>
+concept validates_if_it_says_so = !member_name::validate<P> || requires(P const p) { p.validate(); };
+
+template <class P>
+concept per_group = static_cast<bool>(P::slot::per_group);
+
+template <class Slot, class List>
+inline constexpr int count_in_slot = 0;
+template <class Slot, class... Ps>
+inline constexpr int count_in_slot<Slot, type_list<Ps...>> = (static_cast<int>(fills<Ps, Slot>) + ... + 0);
 
 /// A slot that a recipe may fill more than once.
 template <class P>
 concept repeatable = fills<P, parameter_group_slot> || fills<P, on_slot> || fills<P, consent_slot>;
+template <class P, class All>
+concept alone_in_its_slot = repeatable<P> || count_in_slot<typename P::slot, All> == 1;
 
-template <class List>
-struct list;
-template <class... Ps>
-struct list<type_list<Ps...>> {
-    static constexpr bool all_in_some_slot = (in_some_slot<Ps> && ...);
-    static constexpr bool none_of_the_machine = (!of_the_machine<Ps> && ...);
-    static constexpr bool all_modelled = (modelled<Ps> && ...);
-    static constexpr bool no_slot_twice = ((repeatable<Ps> || count_in_slot_of<Ps, Ps...> == 1) && ...);
-    static constexpr bool all_per_group = ((Ps::slot::per_group) && ...);
-};
+/// `P` may stand in a recipe; `All` are all of its entries.
+template <class P, class All>
+concept entry = in_some_slot<P> && !of_the_machine<P> && modelled<P> && std::is_default_constructible_v<P> &&
+                validates_if_it_says_so<P> && alone_in_its_slot<P, All>;
+/// `P` may stand in an `on<>`; `Own` are all policies that the recipe gives that group alone.
+template <class P, class Own>
+concept entry_of_a_group = in_some_slot<P> && per_group<P> && entry<P, Own>;
 
-template <class Tag, class List>
-struct tag_count;
+template <class Tag, class Groups>
+inline constexpr int groups_tagged = 0;
 template <class Tag, class... Groups>
-struct tag_count<Tag, type_list<Groups...>> {
-    static constexpr int value = (static_cast<int>(std::is_same_v<Tag, typename Groups::tag>) + ... + 0);
-};
-template <class List>
-struct groups;
+inline constexpr int groups_tagged<Tag, type_list<Groups...>> =
+    (static_cast<int>(std::is_same_v<Tag, typename Groups::tag>) + ... + 0);
+template <class Groups>
+inline constexpr bool some_train = false;
 template <class... Groups>
-struct groups<type_list<Groups...>> {
-    static constexpr bool some_train = (Groups::trains || ...);
-    static constexpr bool distinct = ((tag_count<typename Groups::tag, type_list<Groups...>>::value == 1) && ...);
-};
+inline constexpr bool some_train<type_list<Groups...>> = (static_cast<bool>(Groups::trains) || ...);
 
-template <class On, class... Ps>
-struct on_entry {
-    using policies = list<typename On::policies>;
-    using own = list<choose::for_tag<typename On::tag, Ps...>>;  // of all on<> entries of this tag
-    static constexpr bool names_a_group =
-        tag_count<typename On::tag, choose::in_slot<parameter_group_slot, Ps...>>::value == 1;
+// What to look for in a list; see choose::first_failing.
+template <class All>
+struct is_entry {
+    template <class P>
+    static constexpr bool holds = entry<P, All>;
+};
+template <class Own>
+struct is_entry_of_a_group {
+    template <class P>
+    static constexpr bool holds = entry_of_a_group<P, Own>;
+};
+template <class Groups>
+struct has_a_tag_of_its_own {
+    template <class Group>
+    static constexpr bool holds = groups_tagged<typename Group::tag, Groups> == 1;
+};
+template <class Groups, class... All>
+struct is_on {
+    template <class On>
+    using own = choose::for_tag<typename On::tag, All...>;
+    template <class On>
+    static constexpr bool holds =
+        groups_tagged<typename On::tag, Groups> != 0 &&
+        std::is_void_v<choose::first_failing<is_entry_of_a_group<own<On>>, typename On::policies>>;
 };
 
 }  // namespace well_formed
@@ -83,7 +108,7 @@ namespace diagnose {
 
 /// Says what `P` lacks to model the concept of its slot.
 template <class P>
-consteval bool a_policy() {
+consteval auto a_policy() {
     if constexpr (fills<P, parameter_group_slot>)
         return a_parameter_group<P>();
     else if constexpr (fills<P, update_rule_slot>)
@@ -102,98 +127,91 @@ consteval bool a_policy() {
         return a_telemetry<P>();
 }
 
-/// The first entry that is not modelled speaks.
-template <class First, class... Rest>
-consteval bool first_unmodelled() {
-    if constexpr (!well_formed::modelled<First>)
-        return a_policy<First>();
+/// What can be wrong with an entry by itself, and with its neighbours; cheapest cause first.
+template <class P, class All>
+consteval auto an_entry() {
+    using namespace well_formed;
+    if constexpr (!in_some_slot<P>)
+        static_assert(in_some_slot<P>,
+                      "halfstep: this value fits no slot of a recipe; a policy says 'using slot = halfstep::loss_scaling_slot' "
+                      "or the like, a dtype is named as fp16{} or dtype<float>{}");
+    else if constexpr (of_the_machine<P>)
+        static_assert(!of_the_machine<P>,
+                      "halfstep: a recipe names no machine; give backend and communicator to optimizer_step");
+    else if constexpr (!modelled<P>)
+        a_policy<P>();
+    else if constexpr (!std::is_default_constructible_v<P>)
+        static_assert(std::is_default_constructible_v<P>,
+                      "halfstep: this policy has no default value; give each of its members one");
+    else if constexpr (!validates_if_it_says_so<P>)
+        static_assert(validates_if_it_says_so<P>,
+                      "halfstep: this policy's 'validate' cannot be called as 'constexpr void validate() const'");
+    else if constexpr (per_group<P>)
+        static_assert(alone_in_its_slot<P, All>,
+                      "halfstep: this recipe names two policies of one slot; for one group of several, write on<group, policy>");
     else
-        return first_unmodelled<Rest...>();
+        static_assert(alone_in_its_slot<P, All>,
+                      "halfstep: this recipe names two policies of one slot, and the whole step has one");
 }
-
-template <class P>
-consteval bool is_no_policy() {
-    static_assert(well_formed::in_some_slot<P>,
-                  "halfstep: this value fits no slot of a recipe: a policy says 'using slot = halfstep::…_slot'");
-    return true;
-}
-template <class First, class... Rest>
-consteval bool first_without_slot() {
-    if constexpr (!well_formed::in_some_slot<First>)
-        return is_no_policy<First>();
-    else
-        return first_without_slot<Rest...>();
-}
-
-template <class List>
-struct unpacked;
-template <class... Ps>
-struct unpacked<type_list<Ps...>> {
-    static consteval bool first_without_slot() { return diagnose::first_without_slot<Ps...>(); }
-    static consteval bool first_unmodelled() { return diagnose::first_unmodelled<Ps...>(); }
-};
-
-/// True when `on<…>` is well formed; else it has spoken and is false.
-template <class On, class... Ps>
-consteval bool on_is_well_formed() {
-    using entry = well_formed::on_entry<On, Ps...>;
-    if constexpr (!entry::names_a_group) {
-        static_assert(entry::names_a_group, "halfstep: on<…> names a parameter group that the recipe does not have");
-        return false;
-    } else if constexpr (!entry::policies::all_in_some_slot) {
-        unpacked<typename On::policies>::first_without_slot();
-        return false;
-    } else if constexpr (!entry::policies::all_per_group) {
-        static_assert(entry::policies::all_per_group,
-                      "halfstep: on<…> takes policies that a group decides for itself (update rule, detection, storage, "
+template <class P, class Tag, class Own>
+consteval auto an_entry_of_a_group() {
+    using namespace well_formed;
+    if constexpr (!in_some_slot<P> || of_the_machine<P>)
+        an_entry<P, Own>();
+    else if constexpr (!per_group<P>)
+        static_assert(per_group<P>,
+                      "halfstep: on<...> takes policies that a group decides for itself (update rule, detection, storage, "
                       "state); this one belongs to the whole step");
-        return false;
-    } else if constexpr (!entry::policies::all_modelled) {
-        unpacked<typename On::policies>::first_unmodelled();
-        return false;
-    } else if constexpr (!entry::own::no_slot_twice) {
-        static_assert(entry::own::no_slot_twice, "halfstep: on<…> gives one group two policies of the same slot");
-        return false;
-    } else {
-        return true;
-    }
+    else if constexpr (!alone_in_its_slot<P, Own>)
+        static_assert(alone_in_its_slot<P, Own>, "halfstep: on<...> gives one group two policies of one slot");
+    else
+        an_entry<P, Own>();
 }
-template <class... Ps>
-consteval bool ons_are_well_formed() {
-    return []<class... Ons>(type_list<Ons...>) {
-        return (on_is_well_formed<Ons, Ps...>() && ...);
-    }(choose::in_slot<on_slot, Ps...>{});
+template <class On, class Groups, class Own>
+consteval auto an_on() {
+    using namespace well_formed;
+    using tag = typename On::tag;
+    if constexpr (groups_tagged<tag, Groups> == 0)
+        static_assert(groups_tagged<tag, Groups> != 0,
+                      "halfstep: on<...> names a parameter group that the recipe does not have");
+    else
+        an_entry_of_a_group<choose::first_failing<is_entry_of_a_group<Own>, typename On::policies>, tag, Own>();
+}
+template <class Group, class Groups>
+consteval auto a_tag_of_its_own() {
+    static_assert(well_formed::groups_tagged<typename Group::tag, Groups> == 1,
+                  "halfstep: two parameter groups of this recipe have the same tag; several dtypes need a group<tag, dtype>{} each");
+}
+template <class Groups>
+consteval auto a_group_that_trains() {
+    static_assert(well_formed::some_train<Groups>,
+                  "halfstep: this recipe has no parameter group that trains; name a dtype, or group<tag, dtype>{}");
 }
 
-/// True when the entries of a recipe are well formed; else it has spoken and is false.
-template <class... Ps>
-consteval bool entries_are_well_formed() {
-    using entries = well_formed::list<type_list<Ps...>>;
-    if constexpr (!entries::all_in_some_slot) {
-        first_without_slot<Ps...>();
-        return false;
-    } else if constexpr (!entries::none_of_the_machine) {
-        static_assert(entries::none_of_the_machine,
-                      "halfstep: a recipe names no machine: give backend and communicator to optimizer_step");
-        return false;
-    } else if constexpr (!entries::all_modelled) {
-        first_unmodelled<Ps...>();
-        return false;
-    } else if constexpr (!entries::no_slot_twice) {
-        static_assert(entries::no_slot_twice,
-                      "halfstep: this recipe names two policies of the same slot; for one group of several, use on<group, policy>");
+/// True when `All` make a recipe; else the first mistake has been named, the others stay silent, and it is false.
+template <class... All>
+consteval auto a_recipe() {
+    using namespace well_formed;
+    using all = type_list<All...>;
+    using wrong_entry = choose::first_failing<is_entry<all>, all>;
+    if constexpr (!std::is_void_v<wrong_entry>) {
+        an_entry<wrong_entry, all>();
         return false;
     } else {
-        using groups = well_formed::groups<choose::in_slot<parameter_group_slot, Ps...>>;
-        if constexpr (!groups::some_train) {
-            static_assert(groups::some_train,
-                          "halfstep: this recipe has no parameter group that trains: name a dtype, or group<tag, dtype>");
+        using groups = choose::in_slot<parameter_group_slot, All...>;
+        using wrong_group = choose::first_failing<has_a_tag_of_its_own<groups>, groups>;
+        using wrong_on = choose::first_failing<is_on<groups, All...>, choose::in_slot<on_slot, All...>>;
+        if constexpr (!some_train<groups>) {
+            a_group_that_trains<groups>();
             return false;
-        } else if constexpr (!groups::distinct) {
-            static_assert(groups::distinct, "halfstep: two parameter groups of this recipe have the same tag");
+        } else if constexpr (!std::is_void_v<wrong_group>) {
+            a_tag_of_its_own<wrong_group, groups>();
+            return false;
+        } else if constexpr (!std::is_void_v<wrong_on>) {
+            an_on<wrong_on, groups, typename is_on<groups, All...>::template own<wrong_on>>();
             return false;
         } else {
-            return ons_are_well_formed<Ps...>();
+            return true;
         }
     }
 }

@@ -67,7 +67,7 @@ static_assert(communicator<archetype::communicator>);
 
 namespace diagnose {
 template <class P>
-consteval bool a_communicator() {
+consteval auto a_communicator() {
     namespace needs = communicator_needs;
     if constexpr (!needs::ranks<P>)
         static_assert(needs::ranks<P>, "halfstep: this communicator lacks 'int rank() const' and 'int size() const'");

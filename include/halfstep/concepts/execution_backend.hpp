@@ -24,11 +24,6 @@ concept memory = requires(P const p, std::size_t bytes, std::byte* there, std::b
     p.write(there, here, bytes);
     p.read(there, here, bytes);
 };
-template <class P, class Context>
-concept loops = requires(P& p, Context& context, step_input const in) {
-    p.inspect(context);
-    p.run(context, in);
-};
 }  // namespace execution_backend_needs
 
 /// Owns memory (`allocate` gives zeroed bytes, aligned to 64, freed with the buffer; `write` and `read` copy to and from it)
@@ -38,13 +33,17 @@ template <class P>
 concept execution_backend =
     fills<P, execution_backend_slot> && execution_backend_needs::facts<P> && execution_backend_needs::memory<P>;
 
-/// A backend that runs the steps of one composition, by way of its `step_context`:
-/// `initialise(policies, table)` fills the companions of one group, `inspect(context)` looks at a micro-batch, `run(context, in)` makes a step.
+/// What a backend does for one composition, each asked where the step calls it. `initialise(policies, table)` fills the companions of one
+/// group; `inspect(context)` looks at a micro-batch; `run(context, in)` makes a step. `context` is a step_context.
 ///
 /// Laws: `run` is reduce, inspect, agree, decide, update, publish in that order; a skipped step writes no parameter and no state; nothing
 /// is allocated.
+template <class P, class Values, class Table>
+concept initialises = requires(P& p, Values policies, Table table) { p.initialise(policies, table); };
 template <class P, class Context>
-concept runs = execution_backend<P> && execution_backend_needs::loops<P, Context>;
+concept inspects = requires(P& p, Context& context) { p.inspect(context); };
+template <class P, class Context>
+concept runs = requires(P& p, Context& context, step_input const in) { p.run(context, in); };
 
 namespace archetype {
 struct execution_backend {
@@ -63,7 +62,7 @@ static_assert(execution_backend<archetype::execution_backend>);
 
 namespace diagnose {
 template <class P>
-consteval bool an_execution_backend() {
+consteval auto an_execution_backend() {
     namespace needs = execution_backend_needs;
     if constexpr (!needs::facts<P>)
         static_assert(needs::facts<P>,
@@ -74,6 +73,21 @@ consteval bool an_execution_backend() {
                       "halfstep: this execution backend lacks a type 'buffer', 'buffer allocate(std::size_t) const' with "
                       "'std::byte* data()', 'write' or 'read'");
     return true;
+}
+template <class P, class Values, class Table>
+consteval auto an_initialising_backend() {
+    static_assert(initialises<P, Values, Table>,
+                  "halfstep: this execution backend lacks 'void initialise(Values const&, Table const&)' for this composition");
+}
+template <class P, class Context>
+consteval auto an_inspecting_backend() {
+    static_assert(inspects<P, Context>,
+                  "halfstep: this execution backend lacks 'void inspect(Context&)' for this composition");
+}
+template <class P, class Context>
+consteval auto a_running_backend() {
+    static_assert(runs<P, Context>,
+                  "halfstep: this execution backend lacks 'void run(Context&, step_input const&)' for this composition");
 }
 }  // namespace diagnose
 

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include <halfstep/core/member_name.hpp>
 #include <halfstep/core/report.hpp>
 #include <halfstep/core/slots.hpp>
 
@@ -21,8 +22,19 @@ template <class P>
 concept a_scale = requires(P const p, typename P::state const s) {
     { p.scale(s) } -> std::same_as<float>;
 };
+/// A state that `update` takes by value, or as const, would never change.
 template <class P>
-concept an_update = requires(P const p, typename P::state& s, gradient_report const r) { p.update(s, r); };
+concept an_update = requires(P const p, typename P::state& s, gradient_report const r) { p.update(s, r); } &&
+                    (std::is_empty_v<typename P::state> ||
+                     !requires(P const p, gradient_report const r) { p.update(typename P::state{}, r); });
+template <class P>
+concept initial_if_it_says_so = !member_name::initial<P> || requires(P const p) {
+    { p.initial() } -> std::same_as<typename P::state>;
+};
+template <class P>
+concept event_if_it_says_so = !member_name::event<P> || requires(P const p, typename P::state const s) {
+    { p.event(s) } -> std::same_as<scaling_event>;
+};
 }  // namespace loss_scaling_needs
 
 /// Decides the loss scale, and how one step's report changes it.
@@ -32,7 +44,8 @@ concept an_update = requires(P const p, typename P::state& s, gradient_report co
 /// Laws: `scale(s)` is positive, finite and has a finite reciprocal in every reachable state; an overflow never raises it.
 template <class P>
 concept loss_scaling = fills<P, loss_scaling_slot> && loss_scaling_needs::a_state<P> && loss_scaling_needs::a_scale<P> &&
-                       loss_scaling_needs::an_update<P>;
+                       loss_scaling_needs::an_update<P> && loss_scaling_needs::initial_if_it_says_so<P> &&
+                       loss_scaling_needs::event_if_it_says_so<P>;
 
 /// False for a scaling whose scale is 1 for ever.
 template <class P>
@@ -64,16 +77,22 @@ static_assert(loss_scaling<archetype::loss_scaling>);
 
 namespace diagnose {
 template <class P>
-consteval bool a_loss_scaling() {
+consteval auto a_loss_scaling() {
     namespace needs = loss_scaling_needs;
     if constexpr (!needs::a_state<P>)
         static_assert(needs::a_state<P>,
                       "halfstep: this loss scaling lacks a trivially copyable type 'state'; it is kept in device memory");
     else if constexpr (!needs::a_scale<P>)
         static_assert(needs::a_scale<P>, "halfstep: this loss scaling lacks 'float scale(state const&) const'");
-    else
+    else if constexpr (!needs::an_update<P>)
         static_assert(needs::an_update<P>,
                       "halfstep: this loss scaling lacks 'void update(state&, gradient_report const&) const'");
+    else if constexpr (!needs::initial_if_it_says_so<P>)
+        static_assert(needs::initial_if_it_says_so<P>,
+                      "halfstep: this loss scaling's 'initial' cannot be called as 'state initial() const'");
+    else
+        static_assert(needs::event_if_it_says_so<P>,
+                      "halfstep: this loss scaling's 'event' cannot be called as 'scaling_event event(state const&) const'");
     return true;
 }
 }  // namespace diagnose

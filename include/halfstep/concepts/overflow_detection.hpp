@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include <halfstep/core/dtype.hpp>
+#include <halfstep/core/member_name.hpp>
 #include <halfstep/core/report.hpp>
 #include <halfstep/core/slots.hpp>
 
@@ -16,6 +17,18 @@ template <class P>
 concept a_verdict = requires(P const p, gradient_report const r) {
     { p.overflowed(r) } -> std::same_as<bool>;
 };
+template <class P>
+concept callable_flags = requires(P const p, float g) {
+    { p.flags(g) } -> std::same_as<bool>;
+};
+template <class P, class T>
+concept callable_flags_bits = requires(P const p, std::uint32_t bits) {
+    { p.template flags_bits<T>(bits) } -> std::same_as<bool>;
+};
+template <class P>
+concept flags_if_it_says_so = !member_name::flags<P> || callable_flags<P>;
+template <class P, class T>
+concept flags_bits_if_it_says_so = !member_name::flags_bits<P> || callable_flags_bits<P, T>;
 }  // namespace overflow_detection_needs
 
 /// Decides from a report whether a group's gradients overflowed. One that looks at elements has one of two hooks as well:
@@ -26,18 +39,15 @@ concept a_verdict = requires(P const p, gradient_report const r) {
 /// finds anything; `template <class T> static constexpr bool sees` false for a dtype in which it cannot see overflow.
 /// Law: a report of gradients that hold a NaN or an infinity, wherever it stands, is overflowed (unless `detects` is false).
 template <class P>
-concept overflow_detection = fills<P, overflow_detection_slot> && overflow_detection_needs::a_verdict<P>;
+concept overflow_detection = fills<P, overflow_detection_slot> && overflow_detection_needs::a_verdict<P> &&
+                             overflow_detection_needs::flags_if_it_says_so<P>;
 
 /// Sees every gradient as a value.
 template <class P>
-concept value_detection = overflow_detection<P> && requires(P const p, float g) {
-    { p.flags(g) } -> std::same_as<bool>;
-};
+concept value_detection = overflow_detection<P> && overflow_detection_needs::callable_flags<P>;
 /// Sees every gradient as a bit pattern of `T`.
 template <class P, class T>
-concept bit_detection = overflow_detection<P> && requires(P const p, std::uint32_t bits) {
-    { p.template flags_bits<T>(bits) } -> std::same_as<bool>;
-};
+concept bit_detection = overflow_detection<P> && overflow_detection_needs::callable_flags_bits<P, T>;
 
 /// False for a detector that never finds anything.
 template <class P>
@@ -74,10 +84,14 @@ static_assert(overflow_detection<archetype::overflow_detection>);
 
 namespace diagnose {
 template <class P>
-consteval bool an_overflow_detection() {
+consteval auto an_overflow_detection() {
     namespace needs = overflow_detection_needs;
-    static_assert(needs::a_verdict<P>,
-                  "halfstep: this overflow detection lacks 'bool overflowed(gradient_report const&) const'");
+    if constexpr (!needs::a_verdict<P>)
+        static_assert(needs::a_verdict<P>,
+                      "halfstep: this overflow detection lacks 'bool overflowed(gradient_report const&) const'");
+    else
+        static_assert(needs::flags_if_it_says_so<P>,
+                      "halfstep: this overflow detection's 'flags' cannot be called as 'bool flags(float gradient) const'");
     return true;
 }
 }  // namespace diagnose

@@ -52,7 +52,7 @@ static_assert(parameter_group<archetype::parameter_group>);
 namespace diagnose {
 /// Says the first thing that `P` lacks. Returns true: once it has spoken, its caller stays silent.
 template <class P>
-consteval bool a_parameter_group() {
+consteval auto a_parameter_group() {
     namespace needs = parameter_group_needs;
     if constexpr (!needs::a_tag<P>)
         static_assert(needs::a_tag<P>, "halfstep: this parameter group lacks a type 'tag' that names it");

@@ -65,7 +65,7 @@ static_assert(sharding_layout<archetype::sharding_layout>);
 
 namespace diagnose {
 template <class P>
-consteval bool a_sharding_layout() {
+consteval auto a_sharding_layout() {
     namespace needs = sharding_layout_needs;
     if constexpr (!needs::collectives<P>)
         static_assert(needs::collectives<P>,

@@ -17,8 +17,10 @@ template <class P>
 concept a_load = requires(P const p, typename P::element const e) {
     { p.load(e) } -> std::same_as<float>;
 };
+/// An element that `store` takes by value would never change.
 template <class P>
-concept a_store = requires(P const p, float const x, typename P::element& e, noise<float> const n) { p.store(x, e, n); };
+concept a_store = requires(P const p, float const x, typename P::element& e, noise<float> const n) { p.store(x, e, n); } &&
+                  !requires(P const p, float const x, noise<float> const n) { p.store(x, typename P::element{}, n); };
 }  // namespace state_rule_needs
 
 /// Keeps each moment of each parameter in one `element`. As templates over packed types, `load` and `store` run on lanes.
@@ -40,7 +42,7 @@ static_assert(state_rule<archetype::state_rule>);
 
 namespace diagnose {
 template <class P>
-consteval bool a_state_rule() {
+consteval auto a_state_rule() {
     namespace needs = state_rule_needs;
     if constexpr (!needs::an_element<P>)
         static_assert(needs::an_element<P>, "halfstep: this state rule lacks a trivially copyable type 'element'");

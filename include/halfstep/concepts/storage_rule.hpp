@@ -22,9 +22,17 @@ template <class P, class T>
 concept a_load = requires(P const p, T const parameter, typename P::template companion<T> const c) {
     { p.load(parameter, c) } -> std::same_as<float>;
 };
+/// A parameter, or a companion, that `store` takes by value would never change.
 template <class P, class T>
-concept a_store = requires(P const p, float const value, T& parameter, typename P::template companion<T>& c,
-                           noise<float> const n) { p.store(value, parameter, c, n); };
+concept a_store =
+    requires(P const p, float const value, T& parameter, typename P::template companion<T>& c, noise<float> const n) {
+        p.store(value, parameter, c, n);
+    } &&
+    !requires(P const p, float const value, typename P::template companion<T>& c, noise<float> const n) {
+        p.store(value, T{}, c, n);
+    } && (std::is_empty_v<typename P::template companion<T>> || !requires(P const p, float const value, T& parameter, noise<float> const n) {
+        p.store(value, parameter, typename P::template companion<T>{}, n);
+    });
 }  // namespace storage_rule_needs
 
 /// Keeps the value that a rule advances in a parameter of type `T` and one companion beside it, `no_companion` for none.
@@ -59,7 +67,7 @@ static_assert(storage_rule<archetype::storage_rule>);
 
 namespace diagnose {
 template <class P, class T>
-consteval bool a_storage_rule_for() {
+consteval auto a_storage_rule_for() {
     namespace needs = storage_rule_needs;
     if constexpr (!needs::a_companion<P, T>)
         static_assert(needs::a_companion<P, T>,

@@ -35,7 +35,7 @@ static_assert(telemetry<archetype::telemetry>);
 
 namespace diagnose {
 template <class P>
-consteval bool a_telemetry() {
+consteval auto a_telemetry() {
     namespace needs = telemetry_needs;
     if constexpr (!needs::a_recorder<P>)
         static_assert(needs::a_recorder<P>,

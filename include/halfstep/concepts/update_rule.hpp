@@ -23,9 +23,16 @@ template <class P>
 concept preparation = requires(P const p, rule_input const in) {
     { p.prepare(in) } -> std::same_as<typename P::coefficients>;
 };
+/// A parameter, or moments, that `update` takes by value would never change.
 template <class P>
-concept an_update = requires(P const p, typename P::coefficients const c, float& parameter, float const gradient,
-                             values<float, P::moments>& moments) { p.update(c, parameter, gradient, moments); };
+concept an_update =
+    requires(P const p, typename P::coefficients const c, float& parameter, float const gradient,
+             values<float, P::moments>& moments) { p.update(c, parameter, gradient, moments); } &&
+    !requires(P const p, typename P::coefficients const c, float const gradient, values<float, P::moments>& moments) {
+        p.update(c, 0.0f, gradient, moments);
+    } && (P::moments == 0 || !requires(P const p, typename P::coefficients const c, float& parameter, float const gradient) {
+        p.update(c, parameter, gradient, values<float, P::moments>{});
+    });
 }  // namespace update_rule_needs
 
 /// Turns a gradient into the next parameter. `prepare` computes the scalars of a step once; `update` advances one element.
@@ -58,7 +65,7 @@ static_assert(elementwise_rule<archetype::elementwise_rule>);
 
 namespace diagnose {
 template <class P>
-consteval bool an_update_rule() {
+consteval auto an_update_rule() {
     namespace needs = update_rule_needs;
     if constexpr (!needs::a_moment_count<P>)
         static_assert(needs::a_moment_count<P>, "halfstep: this update rule lacks 'static constexpr int moments', 0 or more");

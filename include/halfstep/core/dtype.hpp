@@ -77,7 +77,7 @@ template <class T>
 concept narrow_range_type = narrow_type<T> && (dtype_traits<T>::exponent_bits < 8);
 
 /// Names a dtype where a value is wanted: `recipe<dtype<float>{}, adamw{}>`.
-template <storage_type T>
+template <class T>
 struct dtype {};
 
 HS_FUNCTION constexpr float widen(float x) { return x; }

@@ -65,7 +65,7 @@ using storage_of_t = typename detail::storage_or_void<Foreign>::type;
 template <class Element, class Foreign>
 Element* bit_view(Foreign* data) {
     static_assert(std::is_same_v<storage_of_t<std::remove_cv_t<Foreign>>, std::remove_cv_t<Element>>,
-                  "halfstep: a zero-copy view needs a foreign type with the same bits");
+                  "halfstep: a zero-copy view needs a foreign type of the same bits; specialise storage_of for one of your own");
     return reinterpret_cast<Element*>(data);
 }
 

@@ -141,7 +141,7 @@ constexpr tensor_view<Element> view_as(X&& tensor) {
             return tensor_view(tensor);
     }();
     static_assert(std::is_const_v<Element> || !std::is_const_v<typename decltype(view)::element_type>,
-                  "halfstep: parameters are written: bind them from a range that is not const");
+                  "halfstep: a view of writable elements needs a range whose elements are not const");
     if constexpr (std::same_as<std::remove_const_t<from>, std::remove_const_t<Element>>)
         return {view.data(), view.extents(), view.name()};
     else

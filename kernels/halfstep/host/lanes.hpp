@@ -182,9 +182,14 @@ struct integer_vector<2> {
     typedef std::uint16_t type __attribute__((vector_size(2 * lane_count)));
 };
 
-/// `lane_count` elements of a narrow type as they stand in memory.
+/// `lane_count` elements of whatever a storage or state rule keeps, as they stand in memory; such a rule runs lane by lane.
 template <class T>
 struct packed_lanes {
+    T v[lane_count];
+};
+/// The same of a narrow type of ours.
+template <narrow_type T>
+struct packed_lanes<T> {
     using bits_type = typename T::bits_type;
     using register_type = typename integer_vector<sizeof(bits_type)>::type;
     register_type v;

@@ -23,8 +23,7 @@ struct clip_by_norm {
     }
     constexpr void validate() const {
         if (!(max_norm > 0) || is_nonfinite(max_norm))
-            throw std::invalid_argument(
-                "halfstep: clip_by_norm.max_norm must be positive and finite; for no clipping name no_clipping");
+            throw std::invalid_argument("halfstep: clip_by_norm.max_norm must be positive and finite");
     }
 };
 static_assert(gradient_clipping<clip_by_norm>);

@@ -22,8 +22,7 @@ struct clip_by_value {
     }
     constexpr void validate() const {
         if (!(max_value > 0) || is_nonfinite(max_value))
-            throw std::invalid_argument(
-                "halfstep: clip_by_value.max_value must be positive and finite; for no clipping name no_clipping");
+            throw std::invalid_argument("halfstep: clip_by_value.max_value must be positive and finite");
     }
 };
 static_assert(gradient_clipping<clip_by_value>);

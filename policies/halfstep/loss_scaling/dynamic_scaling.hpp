@@ -51,7 +51,7 @@ struct dynamic_scaling {
         if (growth_interval < 1)
             throw std::invalid_argument("halfstep: dynamic_scaling.growth_interval must be at least 1");
         if (!(floor >= 0x1p-127f))
-            throw std::invalid_argument("halfstep: dynamic_scaling.floor must be at least 2^-127, or its reciprocal is inf");
+            throw std::invalid_argument("halfstep: dynamic_scaling.floor must be at least 2^-127");
         if (!(ceiling >= floor) || is_nonfinite(ceiling))
             throw std::invalid_argument("halfstep: dynamic_scaling.ceiling must be finite and not below the floor");
         if (!(initial_scale >= floor && initial_scale <= ceiling))

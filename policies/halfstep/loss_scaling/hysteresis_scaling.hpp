@@ -84,8 +84,7 @@ struct hysteresis_scaling {
         if (hysteresis < 1)
             throw std::invalid_argument("halfstep: hysteresis_scaling.hysteresis must be at least 1");
         if (!(floor >= 0x1p-127f))
-            throw std::invalid_argument(
-                "halfstep: hysteresis_scaling.floor must be at least 2^-127, or its reciprocal is inf");
+            throw std::invalid_argument("halfstep: hysteresis_scaling.floor must be at least 2^-127");
         if (!(ceiling >= floor) || is_nonfinite(ceiling))
             throw std::invalid_argument("halfstep: hysteresis_scaling.ceiling must be finite and not below the floor");
         if (!(initial_scale >= floor && initial_scale <= ceiling))
