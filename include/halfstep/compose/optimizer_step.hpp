@@ -97,8 +97,8 @@ class optimizer_step {
     /// by the policies' own `validate`, which throws std::invalid_argument.
     template <auto... Entries, class... Arguments>
     explicit optimizer_step(recipe<Entries...>, Arguments&&... arguments)
-        : backend_(argument<execution_backend_slot, Backend>(arguments...)),
-          communicator_(argument<communicator_slot, Communicator>(arguments...)),
+        : backend_(argument<execution_backend_slot, Backend>(std::forward<Arguments>(arguments)...)),
+          communicator_(argument<communicator_slot, Communicator>(std::forward<Arguments>(arguments)...)),
           policies_(initial_values<recipe<Entries...>>()),
           layout_(recipe<Entries...>::template value<typename Composition::sharding>()) {
         static_assert(std::is_same_v<typename recipe<Entries...>::composition, Composition>,
@@ -106,6 +106,7 @@ class optimizer_step {
                       "opt{recipe{}}, and it is deduced");
         auto telemetry = recipe<Entries...>::template value<typename Composition::telemetry>();
         (apply(arguments, telemetry), ...);
+        (apply_in_group(arguments), ...);  // after the others: what is said of one group holds, in whatever order it is said
         validate_all(telemetry);
         if (communicator_.size() < 1 || communicator_.rank() < 0 || communicator_.rank() >= communicator_.size())
             throw std::invalid_argument("halfstep: a communicator's rank must lie in [0, size)");
@@ -390,7 +391,7 @@ class optimizer_step {
         if constexpr (fills<std::remove_cvref_t<First>, Slot>)
             return std::forward<First>(first);
         else
-            return argument<Slot, Wanted>(rest...);
+            return argument<Slot, Wanted>(std::forward<Rest>(rest)...);
     }
     template <class Slot, class Wanted>
     static Wanted argument() {
@@ -423,7 +424,11 @@ class optimizer_step {
         }
     }
     template <class Tag, class Policy>
-    void apply(group_override<Tag, Policy> const& argument, typename Composition::telemetry&) {
+    void apply(group_override<Tag, Policy> const&, typename Composition::telemetry&) {}
+    template <class Argument>
+    void apply_in_group(Argument const&) {}
+    template <class Tag, class Policy>
+    void apply_in_group(group_override<Tag, Policy> const& argument) {
         constexpr std::size_t g = index_of<Tag>();
         if constexpr (g < Composition::group_count) {
             using values = typename plan_at<g>::values;
