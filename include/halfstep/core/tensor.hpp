@@ -63,6 +63,15 @@ concept contiguous_elements = requires(R& range) {
 template <class R>
 using element_of_t = std::remove_reference_t<decltype(*std::data(std::declval<R&>()))>;
 
+template <class T>
+class tensor_view;
+namespace detail {
+template <class X>
+inline constexpr bool is_tensor_view = false;
+template <class T>
+inline constexpr bool is_tensor_view<tensor_view<T>> = true;
+}  // namespace detail
+
 /// A dense tensor of `T`, owned by somebody else. A null pointer with elements means "no such tensor now": a parameter
 /// whose gradient is null takes no part in the step.
 template <class T>
@@ -73,9 +82,14 @@ class tensor_view {
     constexpr tensor_view() : shape_{0} {}
     constexpr tensor_view(T* data, shape extents, std::string_view name = {})
         : data_(data), shape_(extents), name_(name) {}
+    /// A view of what may be written is one of what is read.
+    template <class U>
+        requires(std::same_as<U const, T> && !std::same_as<U, T>)
+    constexpr tensor_view(tensor_view<U> const& other) : data_(other.data()), shape_(other.extents()), name_(other.name()) {}
     /// A contiguous range as a tensor of one dimension.
     template <contiguous_elements R>
-        requires(std::same_as<element_of_t<R>, T> && !std::same_as<std::remove_cvref_t<R>, tensor_view>)
+        requires((std::same_as<element_of_t<R>, T> || std::same_as<element_of_t<R> const, T>) &&
+                 !detail::is_tensor_view<std::remove_cvref_t<R>>)
     constexpr tensor_view(R&& range) : data_(std::data(range)), shape_{static_cast<std::int64_t>(std::size(range))} {}
 
     constexpr T* data() const { return data_; }
