@@ -152,6 +152,7 @@ class group_storage {
     void write_rows(Backend const& backend) { write(backend, row_memory_, rows_); }
     void take_memory(Backend const& backend) {
         const auto bytes = [](std::int64_t count, std::size_t size) {
+            if (size == 0) return std::size_t{0};  // a rule without moments
             if (static_cast<std::uint64_t>(count) > std::numeric_limits<std::size_t>::max() / size) throw std::bad_alloc();
             return static_cast<std::size_t>(count) * size;
         };

@@ -34,6 +34,10 @@ HS_FUNCTION constexpr T select(bool condition, T yes, T no) {
     return condition ? yes : no;
 }
 
+/// The lesser and the greater of two numbers; `b` where either is a NaN or they are equal. (What MINPS and MAXPS of x86 compute.)
+HS_FUNCTION constexpr float lesser(float a, float b) { return a < b ? a : b; }
+HS_FUNCTION constexpr float greater(float a, float b) { return a > b ? a : b; }
+
 HS_BOTH_SIDES constexpr float abs(float x) { return real_of(bits_of(x) & 0x7FFFFFFFu); }
 
 /// True for inf and NaN.

@@ -153,9 +153,11 @@ struct host_backend {
                 in.step -= missed;
                 own = policies.rule.prepare(in);
             }
-            host::stretch<Layout> s{row.parameter + first, row.gradient + first, nullptr, nullptr,
-                                    table.moment_stride,   n,                    static_cast<std::uint64_t>(row.first_index + first)};
-            if constexpr (Layout::moments > 0) s.moment = table.moments + row.state_offset + first;
+            host::stretch<Layout> s{row.parameter + first, row.gradient + first, nullptr, {}, n,
+                                    static_cast<std::uint64_t>(row.first_index + first)};
+            if constexpr (Layout::moments > 0)
+                for (int k = 0; k < Layout::moments; ++k)
+                    s.moment[k] = table.moments + k * table.moment_stride + row.state_offset + first;
             if constexpr (!std::is_empty_v<typename Layout::companion>)
                 s.companion = table.companions + row.state_offset + first;
             // A key covers 2^32 indices; a stretch that crosses such a boundary is cut there.
@@ -188,7 +190,8 @@ struct host_backend {
         s.parameter += n;
         s.gradient += n;
         if constexpr (!std::is_empty_v<typename Layout::companion>) s.companion += n;
-        if constexpr (Layout::moments > 0) s.moment += n;
+        if constexpr (Layout::moments > 0)
+            for (int k = 0; k < Layout::moments; ++k) s.moment[k] += n;
         s.first_index += static_cast<std::uint64_t>(n);
         s.size -= n;
         return s;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 #include <halfstep/concepts/overflow_detection.hpp>
 #include <halfstep/core/layout.hpp>
@@ -71,7 +72,7 @@ class segment_inspection {
         if constexpr (Wanted.largest_magnitude)
             for (int i = 0; i < lane_count; ++i)
                 partial.largest_magnitude = partial.largest_magnitude < largest_.v[i] ? largest_.v[i] : partial.largest_magnitude;
-        partial.flagged = any(flagged_) ? 1 : 0;
+        partial.flagged = any(flagged_ != lane_bits(0u)) ? 1 : 0;
         return partial;
     }
     static constexpr int vectors = sum_chains / lane_count;
@@ -81,7 +82,7 @@ class segment_inspection {
     HS_HOST_INLINE void add(int place, Packed const& stored, Keep keep) {
         const lanes value = widen(stored);
         if constexpr (value_detection<Detection> || bit_detection<Detection, T>)
-            flagged_ = flagged_ | keep(flags_of<T>(detection_, stored, value));
+            flagged_ = count_in(flagged_, keep(flags_of<T>(detection_, stored, value)));
         if constexpr (Wanted.sum_of_squares) squares_[place] = fma(value, value, squares_[place]);
         if constexpr (Wanted.largest_magnitude) largest_ = select(abs(value) > largest_, abs(value), largest_);
     }
@@ -89,12 +90,60 @@ class segment_inspection {
     Detection const& detection_;
     lanes squares_[vectors];
     lanes largest_{0.0f};
-    lane_mask flagged_{};
+    lane_bits flagged_{0u};  // how many, a lane
 };
 
 }  // namespace detail
 
+namespace detail {
+
+/// The detector looks at bits of `T`, many at a time, and nobody asks for more: no conversion is needed.
+template <class T, class Detection, gradient_statistics Wanted>
+concept inspects_packed_bits = narrow_type<T> && Wanted == gradient_statistics{} &&
+                               requires(Detection const d, packed_bits<sizeof(T)> b, std::uint32_t one) {
+                                   { d.template flags_bits<T>(b) } -> std::same_as<typename packed_bits<sizeof(T)>::mask>;
+                                   { d.template flags_bits<T>(one) } -> std::same_as<bool>;
+                               };
+
+template <class T, class Detection>
+bool any_flagged(T const* gradient, std::int64_t n, Detection const& detection) {
+    using bits = packed_bits<sizeof(T)>;
+    constexpr std::uintptr_t ahead = segment_elements * sizeof(T);
+    constexpr std::int64_t stride = 128 / static_cast<std::int64_t>(sizeof(T));
+    typename bits::vector counts{};
+    std::int64_t i = 0;
+    for (const std::int64_t whole = n / stride * stride; i < whole; i += stride) {
+        for (std::uintptr_t line = 0; line < 128; line += 64)
+            __builtin_prefetch(reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(gradient + i) + ahead + line));
+        HS_UNROLL(GCC unroll 8)
+        for (int u = 0; u < stride; u += bits::width) {
+            bits b;
+            std::memcpy(&b.v, gradient + i + u, sizeof b.v);
+            counts -= (typename bits::vector)detection.template flags_bits<T>(b).v;
+        }
+    }
+    bool flagged = false;
+    typename bits::element count[bits::width];
+    std::memcpy(count, &counts, sizeof counts);
+    for (auto c : count) flagged = flagged || c != 0;
+    for (; i < n; ++i) {
+        typename T::bits_type b;
+        std::memcpy(&b, gradient + i, sizeof b);
+        flagged = flagged || detection.template flags_bits<T>(std::uint32_t{b});
+    }
+    return flagged;
+}
+
+}  // namespace detail
+
 /// What one segment of `n` gradients yields.
+template <gradient_statistics Wanted, class T, class Detection>
+    requires detail::inspects_packed_bits<T, Detection, Wanted>
+segment_partial inspect_segment(T const* gradient, std::int64_t n, Detection const& detection) {
+    segment_partial partial;
+    partial.flagged = detail::any_flagged(gradient, n, detection) ? 1 : 0;
+    return partial;
+}
 template <gradient_statistics Wanted, class T, class Detection>
 segment_partial inspect_segment(T const* gradient, std::int64_t n, Detection const& detection) {
     detail::segment_inspection<T, Detection, Wanted> inspection(detection);
@@ -102,7 +151,7 @@ segment_partial inspect_segment(T const* gradient, std::int64_t n, Detection con
     // One stream reaches half of what memory gives; asking a segment ahead reaches the rest (docs/performance.md).
     constexpr std::uintptr_t ahead = segment_elements * sizeof(T);
     std::int64_t i = 0;
-    for (; i + sum_chains <= n; i += sum_chains) {
+    for (const std::int64_t rows = n / sum_chains * sum_chains; i < rows; i += sum_chains) {
         for (std::size_t line = 0; line < sum_chains * sizeof(T); line += 64)
             __builtin_prefetch(reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(gradient + i) + ahead + line));
         HS_UNROLL(GCC unroll 16)

@@ -114,6 +114,24 @@ struct lanes {
     friend HS_HOST_INLINE lanes select(lane_mask m, lanes yes, lanes no) {
         return m.v ? yes.v : no.v;
     }
+    friend HS_HOST_INLINE lanes lesser(lanes a, lanes b) {
+#if defined(HS_LANES_AVX512)
+        return _mm512_maskz_min_ps(every_lane, a.v, b.v);
+#elif defined(HS_LANES_AVX2)
+        return _mm256_min_ps(a.v, b.v);
+#else
+        return select(a < b, a, b);
+#endif
+    }
+    friend HS_HOST_INLINE lanes greater(lanes a, lanes b) {
+#if defined(HS_LANES_AVX512)
+        return _mm512_maskz_max_ps(every_lane, a.v, b.v);
+#elif defined(HS_LANES_AVX2)
+        return _mm256_max_ps(a.v, b.v);
+#else
+        return select(a > b, a, b);
+#endif
+    }
     friend HS_HOST_INLINE lanes abs(lanes a) { return real_of(bits_of(a) & lane_bits(0x7FFFFFFFu)); }
     friend HS_HOST_INLINE lane_mask is_nonfinite(lanes a) {
         return (bits_of(a) & lane_bits(0x7F800000u)) == lane_bits(0x7F800000u);
@@ -159,6 +177,9 @@ HS_HOST_INLINE bool any(lane_mask m) {
     return seen != 0;
 #endif
 }
+
+/// `counts` with one more where `m` is true. (Or-ing masks in a loop instead makes clang keep them as single bits and convert them each time.)
+HS_HOST_INLINE lane_bits count_in(lane_bits counts, lane_mask m) { return counts.v - (unsigned_vector)m.v; }
 
 /// 0, 1, 2, … a lane.
 HS_HOST_INLINE lane_bits lane_numbers() {
@@ -259,6 +280,50 @@ struct packed_lanes<T> {
         out = from(stochastic_narrow_bits<typename T::format>(bits_of(x), random));
     }
 };
+
+/// Bit patterns of a narrow type as they stand in memory, as many as a register holds: for a detector that looks at bits alone.
+template <std::size_t Bytes>
+struct packed_bits;
+template <>
+struct packed_bits<1> {
+    typedef std::uint8_t vector __attribute__((vector_size(4 * lane_count)));
+    typedef std::int8_t truth __attribute__((vector_size(4 * lane_count)));
+    using element = std::uint8_t;
+#define HS_PACKED_BITS_OPERATORS                                                                                    \
+    static constexpr int width = static_cast<int>(sizeof(vector) / sizeof(element));                                \
+    struct mask {                                                                                                   \
+        truth v;                                                                                                    \
+        friend HS_HOST_INLINE mask operator&(mask a, mask b) { return {a.v & b.v}; }                                \
+        friend HS_HOST_INLINE mask operator|(mask a, mask b) { return {a.v | b.v}; }                                \
+        friend HS_HOST_INLINE mask operator!(mask a) { return {~a.v}; }                                             \
+        friend HS_HOST_INLINE mask operator&&(mask a, mask b) { return a & b; }                                     \
+        friend HS_HOST_INLINE mask operator||(mask a, mask b) { return a | b; }                                     \
+    };                                                                                                              \
+    vector v;                                                                                                       \
+    packed_bits() = default;                                                                                        \
+    HS_HOST_INLINE packed_bits(vector x) : v(x) {}                                                                  \
+    HS_HOST_INLINE explicit packed_bits(std::uint32_t x) : v(static_cast<element>(x) - vector{}) {}                 \
+    friend HS_HOST_INLINE packed_bits operator+(packed_bits a, packed_bits b) { return vector(a.v + b.v); }         \
+    friend HS_HOST_INLINE packed_bits operator-(packed_bits a, packed_bits b) { return vector(a.v - b.v); }         \
+    friend HS_HOST_INLINE packed_bits operator&(packed_bits a, packed_bits b) { return vector(a.v & b.v); }         \
+    friend HS_HOST_INLINE packed_bits operator|(packed_bits a, packed_bits b) { return vector(a.v | b.v); }         \
+    friend HS_HOST_INLINE packed_bits operator^(packed_bits a, packed_bits b) { return vector(a.v ^ b.v); }         \
+    friend HS_HOST_INLINE mask operator==(packed_bits a, packed_bits b) { return {truth(a.v == b.v)}; }             \
+    friend HS_HOST_INLINE mask operator!=(packed_bits a, packed_bits b) { return {truth(a.v != b.v)}; }             \
+    friend HS_HOST_INLINE mask operator<(packed_bits a, packed_bits b) { return {truth(a.v < b.v)}; }               \
+    friend HS_HOST_INLINE mask operator>(packed_bits a, packed_bits b) { return {truth(a.v > b.v)}; }               \
+    friend HS_HOST_INLINE mask operator<=(packed_bits a, packed_bits b) { return {truth(a.v <= b.v)}; }             \
+    friend HS_HOST_INLINE mask operator>=(packed_bits a, packed_bits b) { return {truth(a.v >= b.v)}; }
+    HS_PACKED_BITS_OPERATORS
+};
+template <>
+struct packed_bits<2> {
+    typedef std::uint16_t vector __attribute__((vector_size(4 * lane_count)));
+    typedef std::int16_t truth __attribute__((vector_size(4 * lane_count)));
+    using element = std::uint16_t;
+    HS_PACKED_BITS_OPERATORS
+};
+#undef HS_PACKED_BITS_OPERATORS
 
 HS_HOST_INLINE lanes widen(lanes x) { return x; }
 HS_HOST_INLINE void round_into(lanes& out, lanes x) { out = x; }

@@ -18,8 +18,7 @@ struct stretch {
     typename Layout::type* parameter;
     typename Layout::gradient_type const* gradient;
     typename Layout::companion* companion;  ///< null where there is none
-    typename Layout::moment* moment;
-    std::int64_t moment_stride;
+    values<typename Layout::moment*, Layout::moments> moment;
     std::int64_t size;
     std::uint64_t first_index;  ///< of its first element in the group
 };
@@ -46,18 +45,18 @@ HS_HOST_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[may
     }
     if constexpr (has_companion) companion = load_lanes(s.companion + i);
     if constexpr (count > 0)
-        for (int k = 0; k < count; ++k) moment[k] = load_lanes(s.moment + k * s.moment_stride + i);
+        for (int k = 0; k < count; ++k) moment[k] = load_lanes(s.moment[k] + i);
 
     update_element(policies, coefficients, factor, gradient, parameter, companion, moment, random);
 
     if constexpr (Whole) {
         if constexpr (has_companion) store_lanes(s.companion + i, companion);
         if constexpr (count > 0)
-            for (int k = 0; k < count; ++k) store_lanes(s.moment + k * s.moment_stride + i, moment[k]);
+            for (int k = 0; k < count; ++k) store_lanes(s.moment[k] + i, moment[k]);
     } else {
         if constexpr (has_companion) store_lanes(s.companion + i, companion, rest);
         if constexpr (count > 0)
-            for (int k = 0; k < count; ++k) store_lanes(s.moment + k * s.moment_stride + i, moment[k], rest);
+            for (int k = 0; k < count; ++k) store_lanes(s.moment[k] + i, moment[k], rest);
     }
 }
 
@@ -73,7 +72,8 @@ HS_HOST_INLINE void prefetch_ahead(stretch<Layout> const& s, std::int64_t i, std
     };
     fetch(s.gradient);
     if constexpr (!std::is_empty_v<typename Layout::companion>) fetch(s.companion);
-    for (int k = 0; k < Layout::moments; ++k) fetch(s.moment + k * s.moment_stride);
+    if constexpr (Layout::moments > 0)
+        for (int k = 0; k < Layout::moments; ++k) fetch(s.moment[k]);
 }
 
 /// Writes one pack past the caches; `to` is aligned to the pack.
@@ -117,20 +117,19 @@ void update_stretch(stretch<Layout> const& where, Policies const& policy_values,
         return lane_numbers() + lane_bits(static_cast<std::uint32_t>(s.first_index + static_cast<std::uint64_t>(i)));
     };
     std::int64_t i = 0;
-    constexpr int per_line = 64 / static_cast<int>(sizeof(T)) / lane_count;
-    constexpr int unroll = Stream && per_line > 1 ? per_line : 2;
-    for (; i + unroll * lane_count <= s.size; i += unroll * lane_count) {
-        packed_parameter parameter[unroll];
-        if constexpr (Stream) detail::prefetch_ahead(s, i, unroll * lane_count);
+    constexpr int unroll = 32 / lane_count;  // whole cache lines of 16-bit parameters
+    constexpr std::int64_t stride = unroll * lane_count;
+    for (const std::int64_t whole = s.size / stride * stride; i < whole; i += stride) {
+        if constexpr (Stream) detail::prefetch_ahead(s, i, stride);
         HS_UNROLL(GCC unroll 8)
-        for (int u = 0; u < unroll; ++u)
-            detail::update_lanes<Layout, true>(s, i + u * lane_count, 0, policies, coefficients, factor,
-                                               {key, index(i + u * lane_count)}, parameter[u]);
         for (int u = 0; u < unroll; ++u) {
+            const std::int64_t at = i + u * lane_count;
+            packed_parameter parameter;
+            detail::update_lanes<Layout, true>(s, at, 0, policies, coefficients, factor, {key, index(at)}, parameter);
             if constexpr (Stream)
-                detail::stream_lanes(s.parameter + i + u * lane_count, parameter[u]);
+                detail::stream_lanes(s.parameter + at, parameter);
             else
-                store_lanes(s.parameter + i + u * lane_count, parameter[u]);
+                store_lanes(s.parameter + at, parameter);
         }
     }
     packed_parameter parameter;

@@ -16,9 +16,7 @@ struct clip_by_value {
     HS_FUNCTION constexpr double factor(gradient_norms const&) const { return 1; }
     template <class Real>
     HS_FUNCTION constexpr Real clip(Real gradient) const {
-        const Real bound(max_value);
-        const Real below = select(gradient > bound, bound, gradient);
-        return select(below < -bound, -bound, below);
+        return greater(Real(-max_value), lesser(Real(max_value), gradient));
     }
     constexpr void validate() const {
         if (!(max_value > 0) || is_nonfinite(max_value))

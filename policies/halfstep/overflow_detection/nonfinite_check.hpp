@@ -2,6 +2,7 @@
 #pragma once
 
 #include <halfstep/concepts/overflow_detection.hpp>
+#include <halfstep/core/convert.hpp>
 #include <halfstep/core/math.hpp>
 
 namespace halfstep {
@@ -14,8 +15,14 @@ struct nonfinite_check {
     HS_FUNCTION static constexpr auto flags(Real gradient) {
         return is_nonfinite(gradient);
     }
+    template <class T, class Bits>
+    HS_FUNCTION static constexpr auto flags_bits(Bits bits) {
+        using traits = dtype_traits<T>;
+        constexpr std::uint32_t mask = traits::has_infinity ? format::exponent_mask<traits> : format::magnitude_mask<traits>;
+        return (bits & Bits(mask)) == Bits(mask);
+    }
     HS_FUNCTION constexpr bool overflowed(gradient_report const& r) const { return r.flagged; }
 };
-static_assert(value_detection<nonfinite_check>);
+static_assert(value_detection<nonfinite_check> && bit_detection<nonfinite_check, fp16>);
 
 }  // namespace halfstep
