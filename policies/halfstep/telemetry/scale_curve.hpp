@@ -3,6 +3,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <stdexcept>
@@ -85,7 +86,9 @@ struct scale_curve {
         if (path[0] == '\0') throw std::invalid_argument("halfstep: scale_curve.path must not be empty");
     }
     std::string file_name() const {
-        std::string name = path;
+        std::size_t length = 0;  // a path may fill the array, without a zero after it
+        while (length < sizeof path && path[length] != '\0') ++length;
+        std::string name(path, length);
         if (name == "scale_curve") name += Format == curve_format::csv ? ".csv" : ".jsonl";
         return name;
     }
