@@ -137,11 +137,11 @@ class optimizer_step {
                 } else if constexpr (!bindable::gradients<Gradients, gradient_type, averages_in_place>) {
                     diagnose::bound_gradients<Gradients, gradient_type, averages_in_place>();
                 } else {
-                    const auto owned = [&](std::int64_t total) {
-                        return layout_.owned(total, communicator_.rank(), communicator_.size());
-                    };
-                    storage next(views<type>(parameters), views<gradient_type const>(gradients), owned, applied_steps_now(),
-                                 static_cast<std::uint32_t>(g), backend_);
+                    group_tensors tensors(type_name<Tag>(), untyped<type>(parameters),
+                                          untyped<gradient_element<gradient_type>>(gradients), alignof(type), alignof(gradient_type),
+                                          backend_);
+                    const flat_range owned = layout_.owned(tensors.elements(), communicator_.rank(), communicator_.size());
+                    storage next(std::move(tensors), owned, applied_steps_now(), static_cast<std::uint32_t>(g), backend_);
                     if constexpr (initialises<Backend, decltype(get<g>(policies_.groups)), decltype(next.table())>)
                         backend_.initialise(get<g>(policies_.groups), next.table());
                     else
@@ -169,9 +169,9 @@ class optimizer_step {
             constexpr bool frozen = !plan_at<g>::group::trains;
             static_assert(frozen, "halfstep: a group that trains is bound with its gradients, as bind(parameters, gradients)");
             if constexpr (frozen) {
-                using type = typename storage::parameter_view::element_type;
+                using type = typename storage::type;
                 if constexpr (bindable::parameters<Parameters, type>)
-                    get<g>(groups_) = storage(views<type>(parameters));
+                    get<g>(groups_) = storage(untyped<type>(parameters));
                 else
                     diagnose::bound_parameters<Parameters, type>();
             }
@@ -196,7 +196,7 @@ class optimizer_step {
                 using gradient_type = typename plan_at<g>::gradient_type;
                 if constexpr (bindable::gradients<Gradients, gradient_type, averages_in_place>) {
                     if (!group.bound()) throw std::logic_error("halfstep: bind_gradients before bind");
-                    group.set_gradients(views<gradient_type const>(gradients), backend_);
+                    group.set_gradients(untyped<gradient_element<gradient_type>>(gradients), backend_);
                 } else {
                     diagnose::bound_gradients<Gradients, gradient_type, averages_in_place>();
                 }
@@ -293,13 +293,14 @@ class optimizer_step {
             if constexpr (plan_at<g>::group::trains) {
                 using layout = typename plan_at<g>::layout;
                 const std::string_view name = type_name<tag_at<g>>();
-                for (std::size_t r = 0; r < group.rows().size(); ++r) {
-                    const std::size_t tensor = group.tensor_of_row(r);
-                    const auto size = static_cast<std::size_t>(group.rows()[r].size);
+                for (std::size_t r = 0; r < group.slices().size(); ++r) {
+                    tensor_slice const& slice = group.slices()[r];
+                    const std::size_t tensor = slice.tensor;
+                    const auto size = static_cast<std::size_t>(slice.size);
                     if constexpr (!std::is_empty_v<typename layout::companion>)
-                        visit(f, name, tensor, "companion", 0, group.companion(r), size);
+                        visit(f, name, tensor, "companion", 0, group.companion(slice), size);
                     for (int k = 0; k < layout::moments; ++k)
-                        visit(f, name, tensor, "moment", k, group.moment(r, k), size);
+                        visit(f, name, tensor, "moment", k, group.moment(slice, k), size);
                     visit(f, name, tensor, "missed_steps", 0, group.table().missed_steps + r, 1);
                 }
             }
@@ -348,26 +349,9 @@ class optimizer_step {
     static constexpr bool averages_in_place =
         !is_alone<Communicator> && Composition::sharding::gradients == gradient_collective::all_reduce;
 
-    template <class Element, class Tensors>
-    static std::vector<tensor_view<Element>> views(Tensors&& tensors) {
-        using T = std::remove_const_t<Element>;
-        std::vector<tensor_view<Element>> result;
-        const auto add = [&](auto&& tensor) {
-            if constexpr (averages_in_place && std::is_const_v<Element>)
-                result.push_back(as_const_view(view_as<T>(tensor)));
-            else
-                result.push_back(view_as<Element>(tensor));
-        };
-        if constexpr (tensor_like<Tensors, T>)
-            add(tensors);
-        else
-            for (auto&& tensor : tensors) add(tensor);
-        return result;
-    }
+    /// Gradients are read; where ranks average them in place, written as well.
     template <class T>
-    static tensor_view<T const> as_const_view(tensor_view<T> const& view) {
-        return {view.data(), view.extents(), view.name()};
-    }
+    using gradient_element = std::conditional_t<averages_in_place, T, T const>;
 
     template <class Recipe>
     static constexpr typename Composition::policy_values initial_values() {

@@ -46,8 +46,9 @@ class step_context {
     void reduce() {
         if constexpr (!is_alone<Communicator> && sharding::gradients == gradient_collective::all_reduce)
             for_each_group([&](auto& group) {
+                using element = typename std::remove_cvref_t<decltype(group)>::gradient_type;  // bind asked for writable ones
                 for (auto const& gradient : group.gradients())
-                    communicator_.all_reduce_mean(writable(gradient.elements()));  // bind asked for writable ones
+                    communicator_.all_reduce_mean(gradient.template as<element>().elements());
             });
     }
     /// 3. Makes the reports those of all ranks, so that all apply a step or all skip it.
@@ -83,6 +84,7 @@ class step_context {
     void publish() {
         if constexpr (!is_alone<Communicator> && sharding::parameters == parameter_collective::broadcast_owned)
             for_each_group([&](auto& group) {
+                using element = typename std::remove_cvref_t<decltype(group)>::type;
                 std::int64_t total = 0;
                 for (auto const& parameter : group.parameters()) total += parameter.size();
                 for (int root = 0; root < communicator_.size(); ++root) {
@@ -92,7 +94,7 @@ class step_context {
                         const flat_range part = overlap(owned, {first, first + parameter.size()});
                         if (!part.empty())
                             communicator_.broadcast(
-                                parameter.elements().subspan(static_cast<std::size_t>(part.begin - first),
+                                parameter.template as<element>().elements().subspan(static_cast<std::size_t>(part.begin - first),
                                                              static_cast<std::size_t>(part.end - part.begin)),
                                 root);
                         first += parameter.size();
@@ -102,10 +104,6 @@ class step_context {
     }
 
   private:
-    template <class T>
-    static std::span<T> writable(std::span<T const> x) {
-        return {const_cast<T*>(x.data()), x.size()};
-    }
     template <class F>
     void for_each_group(F&& f) {
         for_each_index<Composition::group_count>([&](auto g) {
