@@ -45,6 +45,7 @@ class byte_tensors {
 
     int dtype_number() const { return dtype_; }
     std::byte* data(int tensor) const { return memory_.get() + offset_[tensor]; }
+    std::size_t offset(int tensor) const { return offset_[tensor]; }
     /// All of it, the gaps between tensors too.
     std::span<std::byte> bytes() const { return {memory_.get(), size_}; }
 

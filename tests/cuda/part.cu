@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// One of the parts of the matrix on CUDA, HALFSTEP_MATRIX_PART. CMake compiles this file once a part.
+#include <cstring>
+
+#include <cuda/device_step.hpp>
+#include <halfstep/cuda.cuh>
+#include <thrust/copy.h>
+#include <thrust/device_vector.h>
+
+namespace matrix {
+
+namespace {
+
+template <class Recipe>
+class device_step_of final : public device_step {
+  public:
+    void bind(byte_tensors const& parameters, byte_tensors const& gradients, int step) override {
+        parameters_.assign(parameters.bytes().begin(), parameters.bytes().end());
+        gradients_.assign(gradients.bytes().begin(), gradients.bytes().end());
+        std::vector<hs::tensor_view<type>> views;
+        for (int t = 0; t < tensor_count; ++t)
+            views.push_back({reinterpret_cast<type*>(raw(parameters_) + parameters.offset(t)), {tensor_sizes[t]}});
+        step_.bind(views, gradient_views(gradients, step));
+    }
+    void set_gradients(byte_tensors const& gradients, int step) override {
+        thrust::copy(gradients.bytes().begin(), gradients.bytes().end(), gradients_.begin());
+        step_.bind_gradients(gradient_views(gradients, step));
+    }
+    hs::step_record step(float lr) override {
+        step_.step(lr);
+        return step_.read_back();
+    }
+    std::vector<std::byte> parameters() override {
+        std::vector<std::byte> copy(parameters_.size());
+        thrust::copy(parameters_.begin(), parameters_.end(), copy.begin());
+        return copy;
+    }
+    std::vector<std::byte> state() override {
+        std::vector<std::byte> all;
+        step_.visit_state([&](hs::state_entry const& e) {
+            if (e.component != "control") all.insert(all.end(), e.bytes.begin(), e.bytes.end());
+        });
+        return all;
+    }
+
+  private:
+    template <class Plan>
+    struct type_of_group {
+        using type = typename Plan::type;
+    };
+    using type = typename Recipe::composition::template with_plans<type_of_group>::type;
+
+    static std::byte* raw(thrust::device_vector<std::byte>& v) { return thrust::raw_pointer_cast(v.data()); }
+    std::vector<hs::tensor_view<type const>> gradient_views(byte_tensors const& gradients, int step) {
+        std::vector<hs::tensor_view<type const>> views;
+        for (int t = 0; t < tensor_count; ++t)
+            views.push_back({has_gradient(t, step) ? reinterpret_cast<type const*>(raw(gradients_) + gradients.offset(t)) : nullptr,
+                             {tensor_sizes[t]}});
+        return views;
+    }
+
+    decltype(hs::optimizer_step(Recipe{}, hs::cuda_backend{})) step_{Recipe{}, hs::cuda_backend{}};
+    thrust::device_vector<std::byte> parameters_, gradients_;
+};
+
+}  // namespace
+
+template <>
+std::unique_ptr<device_step> make_device_step_in_part<HALFSTEP_MATRIX_PART>(int index) {
+    std::unique_ptr<device_step> step;
+    hs::for_each_index<recipe_count / part_count>([&](auto n) {
+        constexpr int i = static_cast<int>(n) * part_count + HALFSTEP_MATRIX_PART;
+        if (i == index) step = std::make_unique<device_step_of<recipe_at<i>>>();
+    });
+    return step;
+}
+
+}  // namespace matrix
