@@ -477,9 +477,9 @@ class optimizer_step {
     }
 
     Backend backend_;
-    Communicator communicator_;
+    [[no_unique_address]] Communicator communicator_;
     typename Composition::policy_values policies_;
-    typename Composition::sharding layout_;
+    [[no_unique_address]] typename Composition::sharding layout_;
     std::optional<typename Composition::telemetry::recorder> recorder_;
     std::optional<control_storage<control_block, Backend, records>> control_;
     groups_type groups_{};
