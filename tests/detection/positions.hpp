@@ -94,6 +94,12 @@ void check_every_position() {
         for (std::size_t place = 0; place < size; place += (size <= 130 || place < 80 || place + 80 > size) ? 1 : 13)
             for (Gradient bad : bad_values<Gradient>())
                 if (!run.skips(place, bad)) FAIL("not found at " << place << " of " << size);
+        // Nor is a tensor overlooked that is bad all over, however flags are counted.
+        for (Gradient bad : bad_values<Gradient>()) {
+            std::fill(run.gradients.begin(), run.gradients.end(), bad);
+            if (run.applies()) FAIL("a tensor of " << size << " that is bad all over was applied");
+        }
+        std::fill(run.gradients.begin(), run.gradients.end(), Gradient(1.0f));
         if (!run.parameters_are(1.0f)) FAIL("a skipped step wrote a parameter of " << size);
         if (!run.applies() || !run.parameters_are(0.5f)) FAIL("a clean step of " << size << " was not applied");
     }

@@ -110,7 +110,7 @@ bool any_flagged(T const* gradient, std::int64_t n, Detection const& detection) 
     using bits = packed_bits<sizeof(T)>;
     constexpr std::uintptr_t ahead = segment_elements * sizeof(T);
     constexpr std::int64_t stride = 128 / static_cast<std::int64_t>(sizeof(T));
-    typename bits::vector counts{};
+    typename bits::vector counts{}, seen{};
     std::int64_t i = 0;
     for (const std::int64_t whole = n / stride * stride; i < whole; i += stride) {
         for (std::uintptr_t line = 0; line < 128; line += 64)
@@ -121,10 +121,11 @@ bool any_flagged(T const* gradient, std::int64_t n, Detection const& detection) 
             std::memcpy(&b.v, gradient + i + u, sizeof b.v);
             counts -= (typename bits::vector)detection.template flags_bits<T>(b).v;
         }
+        seen |= counts;  // a count of bytes comes back to zero after 256
     }
     bool flagged = false;
     typename bits::element count[bits::width];
-    std::memcpy(count, &counts, sizeof counts);
+    std::memcpy(count, &seen, sizeof seen);
     for (auto c : count) flagged = flagged || c != 0;
     for (; i < n; ++i) {
         typename T::bits_type b;
