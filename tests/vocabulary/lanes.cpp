@@ -164,6 +164,7 @@ TEST_CASE("arithmetic of lanes has the bits of the scalar functions") {
             c.v[i] = random.any_float();
         }
         const auto product = fma(a, b, c), root = sqrt(a), magnitude = abs(a);
+        const auto smaller = lesser(a, b), larger = greater(a, b);
         const auto less = a<b, greater = a> b, nonfinite = is_nonfinite(a);
         const auto chosen = select(less, a, select(greater, b, c));
         for (int i = 0; i < width; ++i) {
@@ -173,6 +174,8 @@ TEST_CASE("arithmetic of lanes has the bits of the scalar functions") {
             same = same &&
                    (std::isnan(expected_root) ? std::isnan(root.v[i]) : bits(root, i) == hs::bits_of(expected_root));
             same = same && bits(magnitude, i) == (hs::bits_of(x) & 0x7FFFFFFFu);
+            same = same && bits(smaller, i) == hs::bits_of(hs::lesser(x, y));
+            same = same && bits(larger, i) == hs::bits_of(hs::greater(x, y));
             same = same && (nonfinite.v[i] != 0) == !std::isfinite(x);
             same = same && bits(chosen, i) == hs::bits_of(x < y ? x : (x > y ? y : z));
             if (!same) {

@@ -24,7 +24,7 @@ struct operands {
 // Corner cases of a fused multiply-add: ties that a product rounded first would break the other way, cancellation,
 // signs of zero, subnormal and vanishing results, exact results next to a tie. Each is computed in a constant
 // expression.
-constexpr std::array<operands, 24> corners{{
+constexpr std::array<operands, 28> corners{{
     {0x1.000002p0f, 0x1.FFFFFEp-1f, -1.0f},     // cancellation leaves the product's lower half
     {0x1.FFFFFEp0f, 0x1.FFFFFEp0f, -4.0f},      //
     {0x1.000002p0f, 0x1.000002p0f, 0x1p-25f},   //
@@ -34,21 +34,26 @@ constexpr std::array<operands, 24> corners{{
     {0x1.FFFFFEp-1f, 0x1p-24f, 1.0f},           // below it
     {0x1p-24f, 1.0f, 1.0f},                     // on it
     {0x1p-24f, 1.0f, 0x1.000002p0f},            // on an odd one
-    {0x1p-100f, 0x1p-49f, 0.0f},                // the smallest subnormal
-    {0x1p-100f, 0x1p-50f, 0.0f},                // half of it: to even, zero
-    {0x1p-100f, 0x1.000002p-50f, 0.0f},         // more than half
-    {-0x1p-100f, 0x1p-60f, 0.0f},               // vanishes to -0
-    {0x1p-75f, 0x1p-75f, 0x1p-149f},            // less than a tie above a subnormal
-    {0x1p-75f, 0x1p-75f, 0x1.8p-148f},          //
-    {-0.0f, 1.0f, -0.0f},                       //
-    {-0.0f, 1.0f, 0.0f},                        //
-    {1.0f, 1.0f, -1.0f},                        // exact cancellation: +0
-    {0x1p127f, 0x1p-10f, 0x1p-149f},            //
-    {0x1.FFFFFEp127f, 1.0f, 0x1p102f},          // just below overflow
-    {0x1.FFFFFEp127f, 0.5f, 0x1.FFFFFEp126f},   // the largest float, exactly
-    {infinity, 2.0f, 1.0f},                     //
-    {2.0f, 1.0f, -infinity},                    //
-    {0.1f, 10.0f, -1.0f},                       //
+    // Ties of float that double sees too, with a rest that double cannot hold: 2^-24 (1 - 2^-30) and 2^-24 (1 + 2^-30).
+    {0x1.0002p-12f, 0x1.FFFCp-13f, 1.0f},
+    {0x1.0002p-12f, 0x1.FFFCp-13f, 0x1.000002p0f},
+    {-0x1.0002p-12f, 0x1.FFFCp-13f, -1.0f},
+    {0x1.004p-12f, 0x1.FF802p-13f, 1.0f},
+    {0x1p-100f, 0x1p-49f, 0.0f},               // the smallest subnormal
+    {0x1p-100f, 0x1p-50f, 0.0f},               // half of it: to even, zero
+    {0x1p-100f, 0x1.000002p-50f, 0.0f},        // more than half
+    {-0x1p-100f, 0x1p-60f, 0.0f},              // vanishes to -0
+    {0x1p-75f, 0x1p-75f, 0x1p-149f},           // less than a tie above a subnormal
+    {0x1p-75f, 0x1p-75f, 0x1.8p-148f},         //
+    {-0.0f, 1.0f, -0.0f},                      //
+    {-0.0f, 1.0f, 0.0f},                       //
+    {1.0f, 1.0f, -1.0f},                       // exact cancellation: +0
+    {0x1p127f, 0x1p-10f, 0x1p-149f},           //
+    {0x1.FFFFFEp127f, 1.0f, 0x1p102f},         // just below overflow
+    {0x1.FFFFFEp127f, 0.5f, 0x1.FFFFFEp126f},  // the largest float, exactly
+    {infinity, 2.0f, 1.0f},                    //
+    {2.0f, 1.0f, -infinity},                   //
+    {0.1f, 10.0f, -1.0f},                      //
 }};
 constexpr auto corners_in_constants = [] {
     std::array<float, corners.size()> result{};
@@ -168,4 +173,16 @@ TEST_CASE("absolute values clear the sign, of zero and NaN too") {
     REQUIRE(hs::bits_of(hs::abs(-0.0f)) == 0);
     REQUIRE(hs::bits_of(hs::abs(hs::real_of(0xFFC01234u))) == 0x7FC01234u);
     STATIC_REQUIRE(hs::abs(-1.5f) == 1.5f && hs::abs(1.5f) == 1.5f);
+}
+
+TEST_CASE("the lesser and the greater of two numbers are the second where either is a NaN or they are equal") {
+    constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
+    STATIC_REQUIRE(hs::lesser(1.0f, 2.0f) == 1 && hs::lesser(2.0f, 1.0f) == 1);
+    STATIC_REQUIRE(hs::greater(1.0f, 2.0f) == 2 && hs::greater(2.0f, 1.0f) == 2);
+    REQUIRE(hs::bits_of(hs::lesser(0.0f, -0.0f)) == 0x80000000u);
+    REQUIRE(hs::bits_of(hs::greater(-0.0f, 0.0f)) == 0);
+    REQUIRE(hs::lesser(not_a_number, 1.0f) == 1);
+    REQUIRE(hs::greater(not_a_number, 1.0f) == 1);
+    REQUIRE(std::isnan(hs::lesser(1.0f, not_a_number)));
+    REQUIRE(std::isnan(hs::greater(1.0f, not_a_number)));
 }
