@@ -52,10 +52,10 @@ inline __m256 without_subnormals(__m256 x) {
 }
 
 struct adam_scalars {
-    float b1, c1, b2, c2, eps, minus_decay, minus_step, correction;
+    float b1, c1, b2, c2, eps, decay, minus_step, correction;
 };
 inline adam_scalars make_adam(float lr, float weight_decay, int t) {
-    return {0.9f,  0.1f, 0.999f, 0.001f, 1e-8f, -lr * weight_decay, static_cast<float>(-lr / (1 - std::pow(0.9, t))),
+    return {0.9f,  0.1f, 0.999f, 0.001f, 1e-8f, 1 - lr * weight_decay, static_cast<float>(-lr / (1 - std::pow(0.9, t))),
             static_cast<float>(1 / std::sqrt(1 - std::pow(0.999, t)))};
 }
 /// Moments and the quotient of Adam.
@@ -117,8 +117,7 @@ inline void update_fp16_master(arrays const a, adam_scalars const& s, float fact
         for (int u = 0; u < 32; u += 8) {
             const __m256 g = _mm256_mul_ps(load_fp16(a.gradient16 + i + u), all(factor));
             const __m256 q = adam_quotient(s, g, a.m + i + u, a.v + i + u);
-            const __m256 old = _mm256_loadu_ps(a.master + i + u);
-            const __m256 p = _mm256_fmadd_ps(all(s.minus_step), q, _mm256_fmadd_ps(old, all(s.minus_decay), old));
+            const __m256 p = _mm256_fmadd_ps(all(s.minus_step), q, _mm256_mul_ps(_mm256_loadu_ps(a.master + i + u), all(s.decay)));
             _mm256_storeu_ps(a.master + i + u, p);
             store_fp16(a.parameter16 + i + u, p);
         }
@@ -150,8 +149,7 @@ inline bool bf16_stochastic(arrays const a, float lr, int t) {
         for (int u = 0; u < 32; u += 8) {
             const __m256 g = load_bf16(a.gradient16 + i + u);
             const __m256 q = adam_quotient(s, _mm256_mul_ps(g, all(r.factor)), a.m + i + u, a.v + i + u);
-            const __m256 old = load_bf16(a.parameter16 + i + u);
-            const __m256 p = _mm256_fmadd_ps(all(s.minus_step), q, _mm256_fmadd_ps(old, all(s.minus_decay), old));
+            const __m256 p = _mm256_fmadd_ps(all(s.minus_step), q, _mm256_mul_ps(load_bf16(a.parameter16 + i + u), all(s.decay)));
             __m256i x = _mm256_xor_si256(_mm256_add_epi32(number, _mm256_set1_epi32(static_cast<int>(i) + u)), before);
             x = _mm256_mullo_epi32(_mm256_xor_si256(x, _mm256_srli_epi32(x, 16)), _mm256_set1_epi32(0x7FEB352D));
             x = _mm256_xor_si256(x, between);
@@ -201,8 +199,7 @@ inline bool bf16_lion(arrays const a, float lr, int) {
             const __m256 c = _mm256_fmadd_ps(all(0.9f), m, _mm256_mul_ps(all(0.1f), g));
             __m256 step = _mm256_blendv_ps(c, all(lr), _mm256_cmp_ps(c, zero, _CMP_LT_OS));
             step = _mm256_blendv_ps(step, all(-lr), _mm256_cmp_ps(c, zero, _CMP_GT_OS));
-            const __m256 old = _mm256_loadu_ps(a.master + i + u);
-            const __m256 p = _mm256_add_ps(_mm256_fmadd_ps(old, all(-lr * 0.1f), old), step);
+            const __m256 p = _mm256_fmadd_ps(_mm256_loadu_ps(a.master + i + u), all(1 - lr * 0.1f), step);
             _mm256_storeu_ps(a.m + i + u, without_subnormals(_mm256_fmadd_ps(all(0.99f), m, _mm256_mul_ps(all(0.01f), g))));
             _mm256_storeu_ps(a.master + i + u, p);
             const __m256i bits = _mm256_castps_si256(p), size = _mm256_and_si256(bits, _mm256_set1_epi32(0x7FFFFFFF));

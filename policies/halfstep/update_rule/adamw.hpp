@@ -13,8 +13,8 @@ namespace halfstep {
 ///     p <- p (1 - lr wd);  m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2
 ///     p <- p - lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps)
 ///
-/// Decay is p - lr wd p in one fma: 1 - lr wd rounded to fp32 first would lose a decay below 2^-25 and be wrong by 1 % at 1e-6.
-/// All in fp32; the corrections 1 - b^t and their root in double. Defaults are PyTorch's.
+/// All in fp32; the corrections 1 - b^t and their root in double. 1 - lr wd is rounded to fp32 first, as in PyTorch: a decay below 2^-25 a
+/// step is rounded away. Defaults are PyTorch's.
 struct adamw {
     using slot = update_rule_slot;
     static constexpr int moments = 2;
@@ -24,7 +24,7 @@ struct adamw {
     float weight_decay = 0.01f;  ///< finite, >= 0
 
     struct coefficients {
-        float beta1, one_minus_beta1, beta2, one_minus_beta2, eps, minus_decay, minus_step_size, second_correction;
+        float beta1, one_minus_beta1, beta2, one_minus_beta2, eps, decay, minus_step_size, second_correction;
     };
 
     HS_FUNCTION constexpr coefficients prepare(rule_input const& in) const {
@@ -37,7 +37,7 @@ struct adamw {
                 beta2,
                 static_cast<float>(1 - static_cast<double>(beta2)),
                 eps,
-                static_cast<float>(-lr * decay),
+                static_cast<float>(1 - multiply(lr, decay)),
                 static_cast<float>(-lr / first),
                 static_cast<float>(1 / halfstep::sqrt(second))};
     }
@@ -47,8 +47,7 @@ struct adamw {
         moment[0] = fma(Real(c.beta1), moment[0], Real(c.one_minus_beta1) * gradient);
         moment[1] = fma(Real(c.beta2), moment[1], Real(c.one_minus_beta2) * gradient * gradient);
         const Real denominator = fma(sqrt(moment[1]), Real(c.second_correction), Real(c.eps));
-        const Real decayed = fma(parameter, Real(c.minus_decay), parameter);
-        parameter = fma(Real(c.minus_step_size), moment[0] / denominator, decayed);
+        parameter = fma(Real(c.minus_step_size), moment[0] / denominator, parameter * Real(c.decay));
     }
     constexpr void validate() const {
         if (!(beta1 >= 0 && beta1 < 1)) throw std::invalid_argument("halfstep: adamw.beta1 must lie in [0, 1)");

@@ -19,7 +19,7 @@ struct lion {
     float weight_decay = 0;  ///< finite, >= 0
 
     struct coefficients {
-        float beta1, one_minus_beta1, beta2, one_minus_beta2, minus_decay, lr;
+        float beta1, one_minus_beta1, beta2, one_minus_beta2, decay, lr;
     };
 
     HS_FUNCTION constexpr coefficients prepare(rule_input const& in) const {
@@ -28,7 +28,7 @@ struct lion {
                 static_cast<float>(1 - static_cast<double>(beta1)),
                 beta2,
                 static_cast<float>(1 - static_cast<double>(beta2)),
-                static_cast<float>(-static_cast<double>(in.lr) * decay),
+                static_cast<float>(1 - multiply(static_cast<double>(in.lr), decay)),
                 in.lr};
     }
     template <class Real>
@@ -37,7 +37,7 @@ struct lion {
         const Real direction = fma(Real(c.beta1), moment[0], Real(c.one_minus_beta1) * gradient);
         const Real zero(0.0f);
         const Real step = select(direction > zero, Real(-c.lr), select(direction < zero, Real(c.lr), direction));
-        parameter = fma(parameter, Real(c.minus_decay), parameter) + step;
+        parameter = fma(parameter, Real(c.decay), step);
         moment[0] = fma(Real(c.beta2), moment[0], Real(c.one_minus_beta2) * gradient);
     }
     constexpr void validate() const {
