@@ -71,6 +71,35 @@ TEST_CASE("field case 2.1: every element of every tensor is checked") {
     }
 }
 
+TEST_CASE("field case 2.1: a bad value in one group skips the step of all groups, first, middle or last") {
+    struct first;
+    struct middle;
+    struct last;
+    using recipe = hs::recipe<hs::group<first, float>{}, hs::group<middle, float, hs::bf16>{}, hs::group<last, float>{},
+                              hs::sgd<>{}>;
+    std::vector<float> a(5, 1.0f), b(5, 1.0f), c(5, 1.0f), a_gradient(5, 1.0f), c_gradient(5, 1.0f);
+    std::vector<hs::bf16> b_gradient(5, hs::bf16(1.0f));
+    hs::optimizer_step opt{recipe{}};
+    opt.bind<first>(a, a_gradient);
+    opt.bind<middle>(b, b_gradient);
+    opt.bind<last>(c, c_gradient);
+    const std::vector<float> before(5, 1.0f);
+    const auto skipped = [&] { return !opt.step(0.5f).applied && a == before && b == before && c == before; };
+    a_gradient[2] = not_a_number;
+    REQUIRE(skipped());
+    REQUIRE(opt.report<first>().flagged);
+    REQUIRE(!opt.report<last>().flagged);
+    a_gradient[2] = 1;
+    b_gradient[4] = hs::bf16(infinity);
+    REQUIRE(skipped());
+    b_gradient[4] = hs::bf16(1.0f);
+    c_gradient[0] = -infinity;
+    REQUIRE(skipped());
+    c_gradient[0] = 1;
+    REQUIRE(opt.step(0.5f).applied);
+    REQUIRE((a[0] == 0.5f && b[0] == 0.5f && c[0] == 0.5f));
+}
+
 TEST_CASE("field case 2.3: no loss scaling does not mean no check") {
     // A bf16 recipe that names no scaling and no detector.
     using recipe = hs::recipe<hs::bf16{}, hs::adam{}>;

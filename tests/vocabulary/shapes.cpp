@@ -127,3 +127,16 @@ TEST_CASE("a copy of a view keeps shape and name, from an lvalue that is not con
         REQUIRE(each.name() == "bias");
     }
 }
+
+TEST_CASE("a view of what may be written becomes one of what is read, with shape and name, and never the other way") {
+    float data[6] = {};
+    const hs::tensor_view<float> view(static_cast<float*>(data), {3, 2}, "bias");
+    const hs::tensor_view<float const> reading = view;
+    REQUIRE(reading.data() == view.data());
+    REQUIRE(reading.extents() == hs::shape{3, 2});
+    REQUIRE(reading.name() == "bias");
+    STATIC_REQUIRE(!std::is_convertible_v<hs::tensor_view<float const>, hs::tensor_view<float>>);
+    std::vector<float> vector(4);
+    REQUIRE(hs::tensor_view<float const>(vector).data() == vector.data());
+    STATIC_REQUIRE(!std::is_constructible_v<hs::tensor_view<float>, std::vector<float> const&>);
+}
