@@ -4,6 +4,7 @@
 
 #include <concepts>
 #include <cstddef>
+#include <string>
 
 #include <halfstep/core/report.hpp>
 #include <halfstep/core/slots.hpp>
@@ -24,6 +25,11 @@ concept memory = requires(P const p, std::size_t bytes, std::byte* there, std::b
     p.write(there, here, bytes);
     p.read(there, here, bytes);
 };
+/// A backend with memory of its own cannot work on what lies elsewhere.
+template <class P>
+concept an_objection = !P::device_memory || requires(P const p, void const* data) {
+    { p.objection_to(data) } -> std::convertible_to<std::string>;
+};
 }  // namespace execution_backend_needs
 
 /// Owns memory (`allocate` gives zeroed bytes, aligned to 64, freed with the buffer; `write` and `read` copy to and from it)
@@ -31,7 +37,8 @@ concept memory = requires(P const p, std::size_t bytes, std::byte* there, std::b
 /// empty where it can. Fact `synchronous`: a step is complete when `run` returns.
 template <class P>
 concept execution_backend =
-    fills<P, execution_backend_slot> && execution_backend_needs::facts<P> && execution_backend_needs::memory<P>;
+    fills<P, execution_backend_slot> && execution_backend_needs::facts<P> && execution_backend_needs::memory<P> &&
+    execution_backend_needs::an_objection<P>;
 
 /// What a backend does for one composition, each asked where the step calls it. `initialise(policies, table)` fills the companions of one
 /// group; `inspect(context)` looks at a micro-batch; `run(context, in)` makes a step. `context` is a step_context.
@@ -68,10 +75,14 @@ consteval auto an_execution_backend() {
         static_assert(needs::facts<P>,
                       "halfstep: this execution backend lacks 'static constexpr bool device_memory' and 'static constexpr "
                       "bool synchronous'");
-    else
+    else if constexpr (!needs::memory<P>)
         static_assert(needs::memory<P>,
                       "halfstep: this execution backend lacks a type 'buffer', 'buffer allocate(std::size_t) const' with "
                       "'std::byte* data()', 'write' or 'read'");
+    else
+        static_assert(needs::an_objection<P>,
+                      "halfstep: this execution backend has memory of its own and lacks 'std::string objection_to(void const* "
+                      "data) const', empty where data lies in it");
     return true;
 }
 template <class P, class Values, class Table>
