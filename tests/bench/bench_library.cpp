@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What bench.py times, behind a C interface: composed steps, the hand-written step, the memory-only loop.
+#include <cstdint>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "hand.hpp"
+#include "recipes.hpp"
+
+namespace {
+
+struct tensor_list {
+    int threads;
+    std::int64_t count;
+    std::int64_t const* sizes;
+    void* const* parameters;
+    void const* const* gradients;
+};
+
+class subject {
+  public:
+    subject() = default;
+    subject(subject const&) = delete;
+    subject& operator=(subject const&) = delete;
+    virtual ~subject() = default;
+    virtual bool run(float lr) = 0;
+    virtual void set_moments(float, float) {}
+};
+
+template <class Recipe, class T>
+class composed : public subject {
+  public:
+    explicit composed(tensor_list const& list) : step_(Recipe{}, bench::hs::host_backend{.threads = list.threads}) {
+        std::vector<bench::hs::tensor_view<T>> parameters;
+        std::vector<bench::hs::tensor_view<T const>> gradients;
+        for (std::int64_t i = 0; i < list.count; ++i) {
+            parameters.push_back({static_cast<T*>(list.parameters[i]), {list.sizes[i]}});
+            gradients.push_back({static_cast<T const*>(list.gradients[i]), {list.sizes[i]}});
+        }
+        step_.bind(parameters, gradients);
+    }
+    bool run(float lr) override { return step_.step(lr).applied; }
+    void set_moments(float first, float second) override {
+        step_.visit_state([&](bench::hs::state_entry const& entry) {
+            if (entry.component != "moment") return;
+            auto* moment = reinterpret_cast<float*>(entry.bytes.data());
+            for (std::size_t i = 0; i < entry.bytes.size() / sizeof(float); ++i) moment[i] = entry.number == 0 ? first : second;
+        });
+    }
+
+  private:
+    bench::hs::optimizer_step<typename Recipe::composition> step_;
+};
+
+template <class Yardstick>
+class by_hand : public subject {
+  public:
+    explicit by_hand(tensor_list const& list)
+        : yardstick_(list.threads, list.count, list.sizes, reinterpret_cast<hand::u16* const*>(list.parameters),
+                     reinterpret_cast<hand::u16 const* const*>(list.gradients)) {}
+    bool run(float lr) override {
+        if constexpr (requires { yardstick_.run(); })
+            return yardstick_.run(), true;
+        else
+            return yardstick_.run(lr, 65536, 1);
+    }
+
+  private:
+    Yardstick yardstick_;
+};
+
+std::unique_ptr<subject> make(std::string_view name, tensor_list const& list) {
+    if (name == "roof") return std::make_unique<by_hand<hand::roof>>(list);
+    if (name == "hand") return std::make_unique<by_hand<hand::adamw>>(list);
+    std::unique_ptr<subject> made;
+    bench::for_each_compared([&]<class Recipe, class T>(bench::timed<Recipe, T> const& timed) {
+        if (timed.name == name) made = std::make_unique<composed<Recipe, T>>(list);
+    });
+    return made;
+}
+
+}  // namespace
+
+extern "C" {
+
+/// Null where there is no subject of that name. Gradients carry a loss scale of 65536.
+void* bench_create(char const* name, int threads, std::int64_t count, std::int64_t const* sizes, void* const* parameters,
+                   void const* const* gradients) {
+    try {
+        return make(name, {threads, count, sizes, parameters, gradients}).release();
+    } catch (std::exception const& error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return nullptr;
+    }
+}
+/// Steps taken and not skipped, of `repeats`.
+int bench_run(void* what, float lr, int repeats) {
+    int applied = 0;
+    for (int i = 0; i < repeats; ++i) applied += static_cast<subject*>(what)->run(lr) ? 1 : 0;
+    return applied;
+}
+void bench_set_moments(void* what, float first, float second) { static_cast<subject*>(what)->set_moments(first, second); }
+void bench_destroy(void* what) { delete static_cast<subject*>(what); }
+}

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library of bench_library.cpp, and tensors for it: torch's where there is torch, else numpy's."""
+import ctypes
+
+LR = 1e-4
+
+
+class Library:
+    def __init__(self, path):
+        library = self._library = ctypes.CDLL(path)
+        pointer, number = ctypes.c_void_p, ctypes.c_int64
+        library.bench_create.restype = pointer
+        library.bench_create.argtypes = [ctypes.c_char_p, ctypes.c_int, number, pointer, pointer, pointer]
+        library.bench_run.argtypes = [pointer, ctypes.c_float, ctypes.c_int]
+        library.bench_set_moments.argtypes = [pointer, ctypes.c_float, ctypes.c_float]
+        library.bench_destroy.argtypes = [pointer]
+
+    def subject(self, name, threads, parameters, gradients):
+        return Subject(self._library, name, threads, parameters, gradients)
+
+
+class Subject:
+    """A composed step, the hand-written one or the memory-only loop, on parameters of its own."""
+
+    def __init__(self, library, name, threads, parameters, gradients):
+        self._library, self._keep = library, (parameters, gradients)
+        count = len(parameters)
+        sizes = (ctypes.c_int64 * count)(*map(len, parameters))
+        self._handle = library.bench_create(name.encode(), threads, count, sizes, _addresses(parameters), _addresses(gradients))
+        if not self._handle:
+            raise RuntimeError(f"no subject {name}")
+
+    def run(self, repeats):
+        if self._library.bench_run(self._handle, LR, repeats) != repeats:
+            raise RuntimeError("a step was skipped: nothing was measured")
+
+    def set_moments(self, first, second):
+        self._library.bench_set_moments(self._handle, first, second)
+
+    def close(self):
+        self._library.bench_destroy(self._handle)
+        self._keep = None
+
+
+def _addresses(tensors):
+    get = (lambda t: t.data_ptr()) if hasattr(tensors[0], "data_ptr") else (lambda t: t.ctypes.data)
+    return (ctypes.c_void_p * len(tensors))(*map(get, tensors))
+
+
+class Tensors:
+    """Random tensors of some dtype: one pattern over and over, since what matters is that no value is special."""
+
+    def __init__(self, torch):
+        self.torch = torch
+        if torch is None:
+            import numpy
+            self._numpy = numpy
+            self._pattern = numpy.random.default_rng(1).standard_normal(1 << 20, dtype=numpy.float32)
+        else:
+            self._pattern = torch.randn(1 << 20, generator=torch.Generator().manual_seed(1))
+
+    def make(self, sizes, dtype, magnitude):
+        return [self._one(n, dtype, magnitude) for n in sizes]
+
+    def _one(self, n, dtype, magnitude):
+        source = self._pattern * magnitude
+        if self.torch is not None:
+            kinds = {"fp16": self.torch.float16, "bf16": self.torch.bfloat16, "float": self.torch.float32}
+            result, source = self.torch.empty(n, dtype=kinds[dtype]), source.to(kinds[dtype])
+        else:
+            if dtype == "bf16":  # its bits, cut off
+                source = (source.view(self._numpy.uint32) >> 16).astype(self._numpy.uint16)
+            else:
+                source = source.astype({"fp16": self._numpy.float16, "float": self._numpy.float32}[dtype])
+            room = self._numpy.empty(n + 64, dtype=source.dtype)
+            start = -room.ctypes.data % 64 // source.itemsize  # at a cache line, as torch's are
+            result = room[start : start + n]
+        for start in range(0, n, len(source)):
+            end = min(n, start + len(source))
+            result[start:end] = source[: end - start]
+        return result
