@@ -2,7 +2,7 @@
 /// What `bind` takes: tensors of the group's type, that are there for the step to read and write later.
 #pragma once
 
-#include <iterator>
+#include <span>  // and std::begin; <iterator> itself brings the stream iterators
 #include <type_traits>
 #include <utility>
 

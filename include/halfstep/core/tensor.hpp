@@ -7,9 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
-#include <iterator>
 #include <limits>
-#include <span>
+#include <span>  // and std::begin, std::data, std::size; <iterator> itself brings the stream iterators
 #include <stdexcept>
 #include <string_view>
 #include <type_traits>

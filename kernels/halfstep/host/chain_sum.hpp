@@ -5,7 +5,7 @@
 #include <halfstep/core/layout.hpp>
 
 #if defined(__SSE2__)
-#include <immintrin.h>
+#include <emmintrin.h>
 #endif
 
 namespace halfstep::host {

@@ -20,8 +20,10 @@
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #define HS_LANES_AVX2 1
 #endif
-#if defined(HS_LANES_AVX512) || defined(HS_LANES_AVX2) || defined(__SSE2__)
+#if defined(HS_LANES_AVX512) || defined(HS_LANES_AVX2)
 #include <immintrin.h>
+#elif defined(__SSE2__)
+#include <emmintrin.h>  // the whole of <immintrin.h> costs a file 0.5 s where the compiler may use little of it
 #endif
 
 namespace halfstep::host {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include <halfstep/concepts/telemetry.hpp>
+#include <halfstep/core/math.hpp>
 
 namespace halfstep {
 
@@ -67,7 +67,7 @@ struct scale_curve {
                 line_ += name;
                 line_ += "\":";
             }
-            if (std::isfinite(static_cast<double>(value))) {
+            if (!is_nonfinite(static_cast<double>(value))) {
                 char text[32];
                 line_.append(text, std::to_chars(text, text + sizeof text, value).ptr);
             } else if constexpr (Format == curve_format::json_lines) {
