@@ -60,22 +60,24 @@ class Tensors:
             self._pattern = torch.randn(1 << 20, generator=torch.Generator().manual_seed(1))
 
     def make(self, sizes, dtype, magnitude):
-        return [self._one(n, dtype, magnitude) for n in sizes]
+        pattern = self._as(dtype, self._pattern * magnitude)
+        return [self._one(n, pattern) for n in sizes]
 
-    def _one(self, n, dtype, magnitude):
-        source = self._pattern * magnitude
+    def _as(self, dtype, values):
         if self.torch is not None:
-            kinds = {"fp16": self.torch.float16, "bf16": self.torch.bfloat16, "float": self.torch.float32}
-            result, source = self.torch.empty(n, dtype=kinds[dtype]), source.to(kinds[dtype])
+            return values.to({"fp16": self.torch.float16, "bf16": self.torch.bfloat16, "float": self.torch.float32}[dtype])
+        if dtype == "bf16":  # its bits, cut off
+            return (values.view(self._numpy.uint32) >> 16).astype(self._numpy.uint16)
+        return values.astype({"fp16": self._numpy.float16, "float": self._numpy.float32}[dtype])
+
+    def _one(self, n, pattern):
+        if self.torch is not None:
+            result = self.torch.empty(n, dtype=pattern.dtype)
         else:
-            if dtype == "bf16":  # its bits, cut off
-                source = (source.view(self._numpy.uint32) >> 16).astype(self._numpy.uint16)
-            else:
-                source = source.astype({"fp16": self._numpy.float16, "float": self._numpy.float32}[dtype])
-            room = self._numpy.empty(n + 64, dtype=source.dtype)
-            start = -room.ctypes.data % 64 // source.itemsize  # at a cache line, as torch's are
+            room = self._numpy.empty(n + 64, dtype=pattern.dtype)
+            start = -room.ctypes.data % 64 // pattern.itemsize  # at a cache line, as torch's are
             result = room[start : start + n]
-        for start in range(0, n, len(source)):
-            end = min(n, start + len(source))
-            result[start:end] = source[: end - start]
+        for begin in range(0, n, len(pattern)):
+            end = min(n, begin + len(pattern))
+            result[begin:end] = pattern[: end - begin]
         return result
