@@ -4,7 +4,7 @@
 # that this machine has, and compares the bits of what it leaves behind.
 #
 #   tests/same_bits.sh [build folder]        default: build/same_bits
-#   HALFSTEP_SAME_BITS=quick                 one optimization level a compiler and instruction set
+#   HALFSTEP_SAME_BITS=quick                 -O2 alone, and each instruction set once
 #   HALFSTEP_JOBS=n                          compilations side by side; default: one a processor
 #
 # Prints a line a variant and
@@ -20,7 +20,7 @@ mkdir -p "$out"
 
 compilers=()
 for compiler in "${CXX:-}" g++ clang++-16 clang++; do
-  [ -n "$compiler" ] && command -v "$compiler" >/dev/null || continue
+  command -v "${compiler:-none}" >/dev/null || continue
   # A compiler under two names is one.
   version=$("$compiler" --version | head -1)
   for known in "${compilers[@]:-}"; do
@@ -42,9 +42,12 @@ case $(uname -m) in
       sets+=("avx512:-mavx2 -mfma -mf16c -mavx512f -mavx512bw -mavx512vl -mavx512dq")
     ;;
 esac
-sets+=("native:-march=native")
-levels=(-O2 -O3)
-[ "${HALFSTEP_SAME_BITS:-}" = quick ] && levels=(-O2) && unset 'sets[${#sets[@]}-1]'
+levels=(-O2)
+if [ "${HALFSTEP_SAME_BITS:-}" != quick ]; then
+  # What the compiler may fuse by itself must make no difference either.
+  sets+=("native:-march=native" "native without contraction:-march=native -ffp-contract=off")
+  levels+=(-O3)
+fi
 
 # build folder compiler flags…
 build() {
