@@ -13,7 +13,7 @@ In a source file under tests/ or examples/:     In a page (README.md, docs/**/*.
                                                     <!-- end -->
 
 Pieces of one name in one file are joined by an empty line. A table stands between `<!-- table: name -->` and
-`<!-- end -->`; it is the section `## name` of docs/performance_tables.md, or nothing while that file is not there.
+`<!-- end -->`; it is the section `## name` of docs/performance_tables.md, or nothing while that is not there.
 """
 import pathlib
 import re
@@ -69,15 +69,15 @@ def sections(text):
 
 class Documentation:
     def __init__(self, root):
-        self.root, self.problems, self.used = root, Problems(), set()
-        self.snippets, self.built = {}, {}
+        self.root, self.problems, self.used, self.shown = root, Problems(), set(), set()
+        self.snippets = {}
         for folder in ("tests", "examples"):
             for path in sorted((root / folder).rglob("*.[ch]pp")):
                 found = pieces(path.relative_to(root), path.read_text(), self.problems)
                 for name, body in found.items():
                     self.snippets[f"{path.relative_to(root).as_posix()}#{name}"] = body
         tables = root / TABLES
-        self.tables = sections(tables.read_text()) if tables.exists() else None
+        self.tables = sections(tables.read_text()) if tables.exists() else {}
 
     def pages(self):
         yield from sorted(self.root.glob("README.md"))
@@ -86,10 +86,7 @@ class Documentation:
     def content(self, kind, what, where):
         """What a block must contain, as lines."""
         if kind == "table":
-            if self.tables is None:
-                return []
-            if what not in self.tables:
-                self.problems.add(*where, f"{TABLES} has no section '{what}'")
+            self.shown.add(what)
             return self.tables.get(what, "").splitlines()
         self.used.add(what)
         if what not in self.snippets:
@@ -151,6 +148,8 @@ class Documentation:
                     self.problems.add(*where, f"differs from '{what}'; docs/snippets.py --write brings it over")
         for unused in sorted(set(self.snippets) - self.used):
             self.problems.append(f"{unused}: no page shows this snippet")
+        for unused in sorted(set(self.tables) - self.shown):
+            self.problems.append(f"{TABLES}: no page shows the section '{unused}'")
         return self.problems
 
 
