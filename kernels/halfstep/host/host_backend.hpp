@@ -160,16 +160,20 @@ struct host_backend {
                     s.moment[k] = table.moments + k * table.moment_stride + row.state_offset + first;
             if constexpr (!std::is_empty_v<typename Layout::companion>)
                 s.companion = table.companions + row.state_offset + first;
-            // A key covers 2^32 indices; a stretch that crosses such a boundary is cut there.
+            // Cut where a key's 2^32 indices end, and before the first whole cache line of what is to be streamed.
+            bool may_stream = false;
+            if constexpr (host::streams_parameter<Layout>) may_stream = stream && s.size >= segment_elements;
             while (s.size > 0) {
                 const std::uint64_t left = (std::uint64_t{1} << 32) - (s.first_index & 0xFFFFFFFFu);
                 auto piece = s;
                 if (left < static_cast<std::uint64_t>(s.size)) piece.size = static_cast<std::int64_t>(left);
+                const std::int64_t before_line = elements_before_line(s.parameter);
+                if (may_stream && before_line > 0 && before_line < piece.size) piece.size = before_line;
                 const noise_key key =
                     make_noise_key(element.seed, static_cast<std::uint64_t>(decision.rule.step), table.ordinal,
                                    static_cast<std::uint32_t>(s.first_index >> 32));
                 if constexpr (host::streams_parameter<Layout>) {
-                    if (stream && reinterpret_cast<std::uintptr_t>(piece.parameter) % 64 == 0) {
+                    if (may_stream && before_line == 0) {
                         host::update_stretch<true>(piece, element, own, decision.gradient_factor, key);
                         streamed = true;
                     } else {
@@ -184,6 +188,11 @@ struct host_backend {
 #if defined(__SSE2__)
         if (streamed) _mm_sfence();
 #endif
+    }
+    template <class T>
+    static std::int64_t elements_before_line(T const* p) {
+        const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(p) % 64;
+        return past == 0 ? 0 : static_cast<std::int64_t>((64 - past) / sizeof(T));
     }
     template <class Layout>
     static host::stretch<Layout> advanced(host::stretch<Layout> s, std::int64_t n) {
