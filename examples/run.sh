@@ -1,4 +1,5 @@
 #!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds the main example, trains, plots.
 # Arguments go to the program, as in `examples/run.sh --seeds 1`; `--help` lists them.
 set -euo pipefail
