@@ -83,7 +83,7 @@ int run(int argc, char** argv) {
     app.add_option("--seeds", job.seeds, "runs of each variant")->check(CLI::Range(1, 1000000));
     app.add_option("--steps", job.settings.steps, "steps of each run")->check(CLI::Range(1, 1000000));
     app.add_option("--lr", job.settings.lr, "learning rate at the start")->check(CLI::Range(0.0f, 1e3f));
-    app.add_option("--threads", job.settings.threads, "threads of network and optimizer")->check(CLI::Range(1, 1000000));
+    app.add_option("--threads", job.settings.threads, "threads")->check(CLI::Range(1, 1000000));
     CLI11_PARSE(app, argc, argv);
 
     fs::create_directories(out);

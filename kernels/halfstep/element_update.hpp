@@ -2,6 +2,7 @@
 /// What happens to one element in an update, as a sequence of policy calls. Both backends run this.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <type_traits>
 
