@@ -3,9 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
-
 #include <halfstep/core/config.hpp>
+#include <utility>
 
 namespace halfstep {
 

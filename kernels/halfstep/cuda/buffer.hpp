@@ -3,9 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <utility>
-
 #include <halfstep/cuda/error.hpp>
+#include <utility>
 
 namespace halfstep::cuda_detail {
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-
 #include <halfstep/core/element.hpp>
 
 namespace halfstep::cuda_detail {

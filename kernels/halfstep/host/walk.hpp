@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-
 #include <halfstep/core/layout.hpp>
 
 namespace halfstep::host {

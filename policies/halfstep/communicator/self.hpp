@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <span>
-
 #include <halfstep/concepts/communicator.hpp>
+#include <span>
 
 namespace halfstep {
 
