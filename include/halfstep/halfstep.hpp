@@ -3,8 +3,6 @@
 #pragma once
 
 // The concepts first: a compiler's account of an error starts with the way to the header that it is in.
-#include <halfstep/communicator/self.hpp>
-#include <halfstep/compose/optimizer_step.hpp>
 #include <halfstep/concepts/communicator.hpp>
 #include <halfstep/concepts/execution_backend.hpp>
 #include <halfstep/concepts/gradient_clipping.hpp>
@@ -16,6 +14,9 @@
 #include <halfstep/concepts/storage_rule.hpp>
 #include <halfstep/concepts/telemetry.hpp>
 #include <halfstep/concepts/update_rule.hpp>
+
+#include <halfstep/communicator/self.hpp>
+#include <halfstep/compose/optimizer_step.hpp>
 #include <halfstep/gradient_clipping/clip_by_norm.hpp>
 #include <halfstep/gradient_clipping/clip_by_value.hpp>
 #include <halfstep/gradient_clipping/no_clipping.hpp>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One of the parts of the matrix on CUDA, HALFSTEP_MATRIX_PART. CMake compiles this file once a part.
-#include <thrust/copy.h>
-#include <thrust/device_vector.h>
-
 #include <cstring>
+
 #include <cuda/device_step.hpp>
 #include <halfstep/cuda.cuh>
+#include <thrust/copy.h>
+#include <thrust/device_vector.h>
 
 namespace matrix {
 
@@ -54,9 +54,8 @@ class device_step_of final : public device_step {
     std::vector<hs::tensor_view<type const>> gradient_views(byte_tensors const& gradients, int step) {
         std::vector<hs::tensor_view<type const>> views;
         for (int t = 0; t < tensor_count; ++t)
-            views.push_back(
-                {has_gradient(t, step) ? reinterpret_cast<type const*>(raw(gradients_) + gradients.offset(t)) : nullptr,
-                 {tensor_sizes[t]}});
+            views.push_back({has_gradient(t, step) ? reinterpret_cast<type const*>(raw(gradients_) + gradients.offset(t)) : nullptr,
+                             {tensor_sizes[t]}});
         return views;
     }
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every recipe of the matrix on a device against the host, bit for bit, over 20 steps with overflows.
 #include <catch.hpp>
+
 #include <cstdio>
 #include <cstring>
+#include <string>
+
 #include <cuda/device_step.hpp>
 #include <matrix/composed_step.hpp>
-#include <string>
 
 using namespace matrix;
 
@@ -14,8 +16,7 @@ namespace {
 bool same_decision(hs::step_record const& a, hs::step_record const& b) {
     const bool no_norm = a.gradient_norm != a.gradient_norm && b.gradient_norm != b.gradient_norm;
     return a.step == b.step && a.applied == b.applied && a.loss_scale == b.loss_scale && a.lr == b.lr &&
-           a.next_loss_scale == b.next_loss_scale && a.applied_steps == b.applied_steps &&
-           a.skipped_steps == b.skipped_steps &&
+           a.next_loss_scale == b.next_loss_scale && a.applied_steps == b.applied_steps && a.skipped_steps == b.skipped_steps &&
            (no_norm || std::memcmp(&a.gradient_norm, &b.gradient_norm, sizeof a.gradient_norm) == 0);
 }
 
@@ -40,11 +41,9 @@ std::string difference(int index) {
         fill_gradients(gradients, s, e[detection] != 3);
         host->bind_gradients(gradients, s);
         device->set_gradients(gradients, s);
-        if (!same_decision(host->step(lr_at(s)), device->step(lr_at(s))))
-            return "decision at step " + std::to_string(s);
+        if (!same_decision(host->step(lr_at(s)), device->step(lr_at(s)))) return "decision at step " + std::to_string(s);
         const auto p = parameters.bytes();
-        if (device->parameters() != std::vector<std::byte>(p.begin(), p.end()))
-            return "parameters at step " + std::to_string(s);
+        if (device->parameters() != std::vector<std::byte>(p.begin(), p.end())) return "parameters at step " + std::to_string(s);
     }
     return device->state() == state_of(*host) ? "" : "state";
 }

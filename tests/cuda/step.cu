@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA step as a user meets it: several groups, sizes around every boundary, misaligned views, gradients that move,
-// graphs, errors.
-#include <thrust/copy.h>
-#include <thrust/device_vector.h>
-
+// The CUDA step as a user meets it: several groups, sizes around every boundary, misaligned views, gradients that move, graphs, errors.
 #include <catch.hpp>
+
 #include <cstring>
-#include <halfstep/cuda.cuh>
 #include <limits>
 #include <vector>
+
+#include <halfstep/cuda.cuh>
+#include <thrust/copy.h>
+#include <thrust/device_vector.h>
 
 namespace hs = halfstep;
 
@@ -17,10 +17,9 @@ namespace {
 struct backbone;
 struct embedding;
 struct head;
-using mixed =
-    hs::recipe<hs::group<backbone, hs::bf16>{}, hs::group<embedding, float>{}, hs::group<head, hs::fp16, float>{},
-               hs::adamw{.weight_decay = 0.1f}, hs::dynamic_scaling{.initial_scale = 1024, .growth_interval = 3},
-               hs::clip_by_norm{.max_norm = 0.5f}, hs::on<backbone, hs::stochastic_rounding{.seed = 3}>{}>;
+using mixed = hs::recipe<hs::group<backbone, hs::bf16>{}, hs::group<embedding, float>{}, hs::group<head, hs::fp16, float>{},
+                         hs::adamw{.weight_decay = 0.1f}, hs::dynamic_scaling{.initial_scale = 1024, .growth_interval = 3},
+                         hs::clip_by_norm{.max_norm = 0.5f}, hs::on<backbone, hs::stochastic_rounding{.seed = 3}>{}>;
 
 float value_at(std::uint32_t n) {
     n = (n ^ (n >> 16)) * 0x45D9F3Bu;
@@ -36,8 +35,7 @@ struct twin {
         fill(seed);
     }
     void fill(std::uint32_t seed) {
-        for (std::size_t i = 0; i < host.size(); ++i)
-            host[i] = hs::narrow<T>(value_at(static_cast<std::uint32_t>(i) * 7 + seed));
+        for (std::size_t i = 0; i < host.size(); ++i) host[i] = hs::narrow<T>(value_at(static_cast<std::uint32_t>(i) * 7 + seed));
         thrust::copy(host.begin(), host.end(), device.begin());
     }
     void poke(std::size_t i, float x) {
@@ -124,8 +122,7 @@ TEST_CASE("a parameter without a gradient counts its own updates on the device t
     twin<float> a(10, 1), b(5000, 2), ga(10, 3), gb(5000, 4);
     const auto views = [](auto&&... v) { return std::vector{hs::tensor_view<float const>(v)...}; };
     host.bind(std::vector{a.on_host(), b.on_host()}, views(ga.on_host(), hs::tensor_view<float>(nullptr, {5000})));
-    device.bind(std::vector{a.on_device(), b.on_device()},
-                views(ga.on_device(), hs::tensor_view<float>(nullptr, {5000})));
+    device.bind(std::vector{a.on_device(), b.on_device()}, views(ga.on_device(), hs::tensor_view<float>(nullptr, {5000})));
     host.step(0.1f);
     device.step(0.1f);
     host.bind_gradients(views(ga.on_host(), gb.on_host()));
@@ -140,8 +137,7 @@ TEST_CASE("a parameter without a gradient counts its own updates on the device t
 }
 
 TEST_CASE("10.3 the step can be captured and replayed", "[cuda]") {
-    using recipe = hs::recipe<hs::fp16{}, hs::adamw{}, hs::clip_by_norm{},
-                              hs::dynamic_scaling{.initial_scale = 64, .growth_interval = 2}>;
+    using recipe = hs::recipe<hs::fp16{}, hs::adamw{}, hs::clip_by_norm{}, hs::dynamic_scaling{.initial_scale = 64, .growth_interval = 2}>;
     stream s;
     hs::optimizer_step plain{recipe{}};
     hs::optimizer_step replayed{recipe{}, hs::cuda_backend{s}};
@@ -177,8 +173,7 @@ TEST_CASE("10.3 the step can be captured and replayed", "[cuda]") {
 }
 
 TEST_CASE("the loss scale is read on the device, telemetry is drained by read_back", "[cuda]") {
-    using recipe = hs::recipe<hs::fp16{}, hs::sgd<>{}, hs::dynamic_scaling{.initial_scale = 8, .growth_interval = 1},
-                              hs::scale_curve<>{}>;
+    using recipe = hs::recipe<hs::fp16{}, hs::sgd<>{}, hs::dynamic_scaling{.initial_scale = 8, .growth_interval = 1}, hs::scale_curve<>{}>;
     stream s;
     hs::optimizer_step step{recipe{}, hs::cuda_backend{s}, hs::scale_curve<>{.path = "device_scale_curve.csv"}};
     twin<hs::fp16> p(10, 1), g(10, 2);

@@ -4,16 +4,17 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <halfstep/compose/composition.hpp>
-#include <halfstep/compose/group_tensors.hpp>
-#include <halfstep/concepts/sharding_layout.hpp>
-#include <halfstep/core/layout.hpp>
-#include <halfstep/core/tensor.hpp>
 #include <limits>
 #include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include <halfstep/compose/composition.hpp>
+#include <halfstep/compose/group_tensors.hpp>
+#include <halfstep/concepts/sharding_layout.hpp>
+#include <halfstep/core/layout.hpp>
+#include <halfstep/core/tensor.hpp>
 
 namespace halfstep {
 
@@ -27,10 +28,9 @@ class group_storage {
 
     group_storage() = default;
 
-    /// Takes memory for the slices of the tensors that this rank owns. Throws std::bad_alloc; the object is not usable
-    /// then, so the step builds a new one and swaps.
-    group_storage(group_tensors tensors, flat_range owned, std::int64_t applied_steps, std::uint32_t ordinal,
-                  Backend const& backend)
+    /// Takes memory for the slices of the tensors that this rank owns. Throws std::bad_alloc; the object is not usable then, so the step
+    /// builds a new one and swaps.
+    group_storage(group_tensors tensors, flat_range owned, std::int64_t applied_steps, std::uint32_t ordinal, Backend const& backend)
         : tensors_(std::move(tensors)), slices_(tensors_.slices(owned)) {
         for (tensor_slice const& slice : slices_) {
             table_.segments += segments_of(slice.size);
@@ -59,13 +59,9 @@ class group_storage {
     }
 
     /// Companions of a slice; null where the storage rule keeps none.
-    auto companion(tensor_slice const& s) const {
-        return table_.companions ? table_.companions + s.state_offset : nullptr;
-    }
+    auto companion(tensor_slice const& s) const { return table_.companions ? table_.companions + s.state_offset : nullptr; }
     /// Moment `k` of a slice.
-    auto moment(tensor_slice const& s, int k) const {
-        return table_.moments + k * table_.moment_stride + s.state_offset;
-    }
+    auto moment(tensor_slice const& s, int k) const { return table_.moments + k * table_.moment_stride + s.state_offset; }
 
   private:
     template <class T>
@@ -90,16 +86,14 @@ class group_storage {
     void take_memory(Backend const& backend) {
         const auto bytes = [](std::int64_t count, std::size_t size) {
             if (size == 0) return std::size_t{0};  // a rule without moments
-            if (static_cast<std::uint64_t>(count) > std::numeric_limits<std::size_t>::max() / size)
-                throw std::bad_alloc();
+            if (static_cast<std::uint64_t>(count) > std::numeric_limits<std::size_t>::max() / size) throw std::bad_alloc();
             return static_cast<std::size_t>(count) * size;
         };
         const auto row_count = static_cast<std::int64_t>(slices_.size());
         row_memory_ = backend.allocate(bytes(row_count, sizeof(row)));
         missed_memory_ = backend.allocate(bytes(row_count, sizeof(std::int64_t)));
         partial_memory_ = backend.allocate(bytes(table_.segments, sizeof(segment_partial)));
-        moment_memory_ =
-            backend.allocate(bytes(table_.moment_stride, sizeof(typename layout::moment) * layout::moments));
+        moment_memory_ = backend.allocate(bytes(table_.moment_stride, sizeof(typename layout::moment) * layout::moments));
         if constexpr (!std::is_empty_v<typename layout::companion>) {
             companion_memory_ = backend.allocate(bytes(table_.moment_stride, sizeof(typename layout::companion)));
             table_.companions = reinterpret_cast<typename layout::companion*>(companion_memory_.data());

@@ -2,15 +2,16 @@
 /// Policies for one group, in a recipe and at construction.
 #pragma once
 
-#include <halfstep/core/pack.hpp>
-#include <halfstep/core/slots.hpp>
 #include <type_traits>
 #include <utility>
 
+#include <halfstep/core/pack.hpp>
+#include <halfstep/core/slots.hpp>
+
 namespace halfstep {
 
-/// In a recipe: `on<backbone, stochastic_rounding{}>{}` gives the group tagged `Tag` policies of its own. They may be
-/// of any slot that a group decides for itself: update rule, detection, storage, state.
+/// In a recipe: `on<backbone, stochastic_rounding{}>{}` gives the group tagged `Tag` policies of its own. They may be of any slot that
+/// a group decides for itself: update rule, detection, storage, state.
 template <class Tag, auto... Policies>
 struct on {
     using slot = on_slot;

@@ -5,13 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <halfstep/compose/bindable.hpp>
-#include <halfstep/compose/control_storage.hpp>
-#include <halfstep/compose/group_storage.hpp>
-#include <halfstep/compose/on.hpp>
-#include <halfstep/compose/recipe.hpp>
-#include <halfstep/compose/step_context.hpp>
-#include <halfstep/core/type_name.hpp>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -19,6 +12,14 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include <halfstep/compose/bindable.hpp>
+#include <halfstep/compose/control_storage.hpp>
+#include <halfstep/compose/group_storage.hpp>
+#include <halfstep/compose/on.hpp>
+#include <halfstep/compose/recipe.hpp>
+#include <halfstep/compose/step_context.hpp>
+#include <halfstep/core/type_name.hpp>
 
 namespace halfstep {
 
@@ -47,9 +48,8 @@ consteval auto constructed() {
                                      well_formed::count_in_slot<communicator_slot, type_list<Arguments...>> <= 1;
         constexpr bool all_once = (given_once<Arguments, Arguments...> && ...);
         static_assert(one_machine, "halfstep: a step runs on one backend and with one communicator");
-        static_assert(
-            !one_machine || all_once,
-            "halfstep: two values of one policy type at construction; in_group<tag>(policy) gives a group its own");
+        static_assert(!one_machine || all_once,
+                      "halfstep: two values of one policy type at construction; in_group<tag>(policy) gives a group its own");
         return std::type_identity<Composition>{};
     }
 }
@@ -78,8 +78,8 @@ struct state_entry {
 
 /// Runs the steps of one composition. Build it from a recipe, then `bind` every group, then `step`.
 ///
-/// Not copyable: others hold its addresses. Errors are exceptions; a call that throws std::invalid_argument or
-/// std::logic_error has changed nothing.
+/// Not copyable: others hold its addresses. Errors are exceptions; a call that throws std::invalid_argument or std::logic_error has changed
+/// nothing.
 template <class Composition, class Backend = defaults::backend, class Communicator = defaults::communicator>
 class optimizer_step {
     template <class Plan>
@@ -93,22 +93,20 @@ class optimizer_step {
     static_assert(communicator<Communicator> || diagnose::a_communicator<Communicator>());
 
   public:
-    /// `opt{recipe}`, or with a backend, a communicator, and other values for policies of the recipe, in any order.
-    /// Values are validated by the policies' own `validate`, which throws std::invalid_argument.
+    /// `opt{recipe}`, or with a backend, a communicator, and other values for policies of the recipe, in any order. Values are validated
+    /// by the policies' own `validate`, which throws std::invalid_argument.
     template <auto... Entries, class... Arguments>
     explicit optimizer_step(recipe<Entries...>, Arguments&&... arguments)
         : backend_(argument<execution_backend_slot, Backend>(std::forward<Arguments>(arguments)...)),
           communicator_(argument<communicator_slot, Communicator>(std::forward<Arguments>(arguments)...)),
           policies_(initial_values<recipe<Entries...>>()),
           layout_(recipe<Entries...>::template value<typename Composition::sharding>()) {
-        static_assert(
-            std::is_same_v<typename recipe<Entries...>::composition, Composition>,
-            "halfstep: this type of step was composed from other policies than this recipe's; write optimizer_step "
-            "opt{recipe{}}, and it is deduced");
+        static_assert(std::is_same_v<typename recipe<Entries...>::composition, Composition>,
+                      "halfstep: this type of step was composed from other policies than this recipe's; write optimizer_step "
+                      "opt{recipe{}}, and it is deduced");
         auto telemetry = recipe<Entries...>::template value<typename Composition::telemetry>();
         (apply(arguments, telemetry), ...);
-        (apply_in_group(arguments),
-         ...);  // after the others: what is said of one group holds, in whatever order it is said
+        (apply_in_group(arguments), ...);  // after the others: what is said of one group holds, in whatever order it is said
         validate_all(telemetry);
         if (communicator_.size() < 1 || communicator_.rank() < 0 || communicator_.rank() >= communicator_.size())
             throw std::invalid_argument("halfstep: a communicator's rank must lie in [0, size)");
@@ -121,10 +119,9 @@ class optimizer_step {
     optimizer_step(optimizer_step const&) = delete;
     optimizer_step& operator=(optimizer_step const&) = delete;
 
-    /// Hands the group `Tag` its tensors: a range of tensors, or one tensor, each. `gradients` match `parameters` in
-    /// number and size; a view without data says that a parameter has no gradient. Master weights and the like are made
-    /// from the parameters as they are now; moments start at zero. Allocates. Throws std::invalid_argument naming the
-    /// tensor, and leaves the group as it was.
+    /// Hands the group `Tag` its tensors: a range of tensors, or one tensor, each. `gradients` match `parameters` in number and size; a view
+    /// without data says that a parameter has no gradient. Master weights and the like are made from the parameters as they are now; moments
+    /// start at zero. Allocates. Throws std::invalid_argument naming the tensor, and leaves the group as it was.
     template <class Tag, class Parameters, class Gradients>
     void bind(Parameters&& parameters, Gradients&& gradients) {
         constexpr std::size_t g = index_of<Tag>();
@@ -141,17 +138,14 @@ class optimizer_step {
                     diagnose::bound_gradients<Gradients, gradient_type, averages_in_place>();
                 } else {
                     group_tensors tensors(type_name<Tag>(), untyped<type>(parameters),
-                                          untyped<gradient_element<gradient_type>>(gradients), alignof(type),
-                                          alignof(gradient_type), backend_);
-                    const flat_range owned =
-                        layout_.owned(tensors.elements(), communicator_.rank(), communicator_.size());
-                    storage next(std::move(tensors), owned, applied_steps_now(), static_cast<std::uint32_t>(g),
-                                 backend_);
+                                          untyped<gradient_element<gradient_type>>(gradients), alignof(type), alignof(gradient_type),
+                                          backend_);
+                    const flat_range owned = layout_.owned(tensors.elements(), communicator_.rank(), communicator_.size());
+                    storage next(std::move(tensors), owned, applied_steps_now(), static_cast<std::uint32_t>(g), backend_);
                     if constexpr (initialises<Backend, decltype(get<g>(policies_.groups)), decltype(next.table())>)
                         backend_.initialise(get<g>(policies_.groups), next.table());
                     else
-                        diagnose::an_initialising_backend<Backend, decltype(get<g>(policies_.groups)),
-                                                          decltype(next.table())>();
+                        diagnose::an_initialising_backend<Backend, decltype(get<g>(policies_.groups)), decltype(next.table())>();
                     get<g>(groups_) = std::move(next);
                 }
             }
@@ -173,8 +167,7 @@ class optimizer_step {
         if constexpr (g < Composition::group_count) {
             using storage = std::remove_reference_t<decltype(get<g>(groups_))>;
             constexpr bool frozen = !plan_at<g>::group::trains;
-            static_assert(frozen,
-                          "halfstep: a group that trains is bound with its gradients, as bind(parameters, gradients)");
+            static_assert(frozen, "halfstep: a group that trains is bound with its gradients, as bind(parameters, gradients)");
             if constexpr (frozen) {
                 using type = typename storage::type;
                 if constexpr (bindable::parameters<Parameters, type>)
@@ -213,13 +206,12 @@ class optimizer_step {
     template <class Gradients>
     void bind_gradients(Gradients&& gradients) {
         constexpr bool one_group = Composition::group_count == 1;
-        static_assert(one_group,
-                      "halfstep: this recipe has several groups; say which one, as bind_gradients<tag>(gradients)");
+        static_assert(one_group, "halfstep: this recipe has several groups; say which one, as bind_gradients<tag>(gradients)");
         if constexpr (one_group) bind_gradients<tag_at<0>>(std::forward<Gradients>(gradients));
     }
 
-    /// Multiply the loss by this, in fp32, before the backward pass. On a device it is a pointer to it there, to be
-    /// read by kernels of the same stream: the host does not wait.
+    /// Multiply the loss by this, in fp32, before the backward pass. On a device it is a pointer to it there, to be read by kernels of the
+    /// same stream: the host does not wait.
     auto loss_scale() const {
         if constexpr (Backend::device_memory)
             return static_cast<float const*>(&control_->memory()->last.next_loss_scale);
@@ -227,9 +219,8 @@ class optimizer_step {
             return control_->seen().last.next_loss_scale;
     }
 
-    /// Looks at the gradients of one micro-batch. An overflow is remembered until the next step, which is then skipped;
-    /// the loss scale moves only there. Not needed where micro-batches are added up in the bound gradients: inf and NaN
-    /// survive a sum.
+    /// Looks at the gradients of one micro-batch. An overflow is remembered until the next step, which is then skipped; the loss scale
+    /// moves only there. Not needed where micro-batches are added up in the bound gradients: inf and NaN survive a sum.
     void inspect_micro_batch() {
         require_bound();
         auto c = context();
@@ -239,9 +230,9 @@ class optimizer_step {
             diagnose::an_inspecting_backend<Backend, context_type>();
     }
 
-    /// One step: reduce, inspect, agree, decide, update, publish. Says whether it was applied; a skipped step changes
-    /// no byte of parameters or state. Throws std::invalid_argument for a learning rate that is negative or not finite,
-    /// std::runtime_error after a step that found the loss scale at a floor that raises.
+    /// One step: reduce, inspect, agree, decide, update, publish. Says whether it was applied; a skipped step changes no byte of parameters
+    /// or state. Throws std::invalid_argument for a learning rate that is negative or not finite, std::runtime_error after a step that found
+    /// the loss scale at a floor that raises.
     ///
     /// On a backend that is not synchronous it only launches, and returns nothing: see `read_back`.
     auto step(step_input const& in) {
@@ -263,8 +254,8 @@ class optimizer_step {
     }
     auto step(float lr) { return step(step_input{.lr = lr}); }
 
-    /// Waits for the launched steps and brings the counts below, the report and telemetry up to date; throws like
-    /// `step`. On a synchronous backend they always are.
+    /// Waits for the launched steps and brings the counts below, the report and telemetry up to date; throws like `step`. On a synchronous
+    /// backend they always are.
     step_record const& read_back() {
         if (control_->read_back(backend_, *recorder_)) report_event();
         return control_->seen().last;
@@ -283,11 +274,11 @@ class optimizer_step {
     template <class Tag>
     static constexpr std::size_t state_bytes() {
         constexpr std::size_t g = index_of<Tag>();
-        return plan_at < g < Composition::group_count ? g : 0 > ::state_bytes;
+        return plan_at<g < Composition::group_count ? g : 0>::state_bytes;
     }
 
-    /// `f(state_entry)` for the control block and every companion, moment and count of missed steps: all that a
-    /// checkpoint needs, in one order. What `f` writes there takes effect.
+    /// `f(state_entry)` for the control block and every companion, moment and count of missed steps: all that a checkpoint needs, in one
+    /// order. What `f` writes there takes effect.
     template <class F>
     void visit_state(F&& f) {
         const auto restored = [&](state_entry const& entry) {
@@ -407,8 +398,7 @@ class optimizer_step {
     void apply(Argument const& argument, typename Composition::telemetry& telemetry) {
         if constexpr (!well_formed::of_the_machine<Argument>) {
             static_assert(names_policy<Argument>,
-                          "halfstep: a value given at construction must be of a policy type that the recipe holds (a "
-                          "type selects "
+                          "halfstep: a value given at construction must be of a policy type that the recipe holds (a type selects "
                           "code, a value is data), a backend or a communicator");
             assign(policies_.scaling, argument);
             assign(policies_.clipping, argument);
@@ -426,8 +416,7 @@ class optimizer_step {
         constexpr std::size_t g = index_of<Tag>();
         if constexpr (g < Composition::group_count) {
             using values = typename plan_at<g>::values;
-            static_assert(holds<values, Policy>,
-                          "halfstep: in_group<tag>(policy): the recipe gives that group no policy of this type");
+            static_assert(holds<values, Policy>, "halfstep: in_group<tag>(policy): the recipe gives that group no policy of this type");
             assign_in(get<g>(policies_.groups), argument.policy);
         }
     }
@@ -535,11 +524,10 @@ inline constexpr bool detail::is_recipe_or_step<optimizer_step<Composition, Back
 
 template <auto... Entries, class... Arguments>
 optimizer_step(recipe<Entries...>, Arguments&&...) -> optimizer_step<
-    typename decltype(detail::constructed<
-                      typename recipe<Entries...>::composition,
-                      detail::argument_in_slot<execution_backend_slot, defaults::backend, Arguments...>,
-                      detail::argument_in_slot<communicator_slot, defaults::communicator, Arguments...>,
-                      std::remove_cvref_t<Arguments>...>())::type,
+    typename decltype(detail::constructed<typename recipe<Entries...>::composition,
+                                          detail::argument_in_slot<execution_backend_slot, defaults::backend, Arguments...>,
+                                          detail::argument_in_slot<communicator_slot, defaults::communicator, Arguments...>,
+                                          std::remove_cvref_t<Arguments>...>())::type,
     detail::argument_in_slot<execution_backend_slot, defaults::backend, Arguments...>,
     detail::argument_in_slot<communicator_slot, defaults::communicator, Arguments...>>;
 template <class NoRecipe, class... Arguments>

@@ -4,11 +4,12 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
+
 #include <halfstep/compose/decide.hpp>
 #include <halfstep/compose/group_storage.hpp>
 #include <halfstep/concepts/communicator.hpp>
 #include <halfstep/concepts/sharding_layout.hpp>
-#include <span>
 
 namespace halfstep {
 
@@ -24,12 +25,7 @@ class step_context {
     /// `control` lies in the backend's memory, and so does `ring`: null, or places for `record_ring_size` records.
     step_context(policy_values const& policies, control_block* control, step_record* ring, Groups& groups,
                  sharding const& layout, Communicator& communicator)
-        : policies_(policies),
-          control_(control),
-          ring_(ring),
-          groups_(groups),
-          layout_(layout),
-          communicator_(communicator) {}
+        : policies_(policies), control_(control), ring_(ring), groups_(groups), layout_(layout), communicator_(communicator) {}
 
     policy_values const& policies() const { return policies_; }
     /// For a backend whose memory is the host's.
@@ -50,8 +46,7 @@ class step_context {
     void reduce() {
         if constexpr (!is_alone<Communicator> && sharding::gradients == gradient_collective::all_reduce)
             for_each_group([&](auto& group) {
-                using element =
-                    typename std::remove_cvref_t<decltype(group)>::gradient_type;  // bind asked for writable ones
+                using element = typename std::remove_cvref_t<decltype(group)>::gradient_type;  // bind asked for writable ones
                 for (auto const& gradient : group.gradients())
                     communicator_.all_reduce_mean(gradient.template as<element>().elements());
             });
@@ -98,10 +93,10 @@ class step_context {
                     for (auto const& parameter : group.parameters()) {
                         const flat_range part = overlap(owned, {first, first + parameter.size()});
                         if (!part.empty())
-                            communicator_.broadcast(parameter.template as<element>().elements().subspan(
-                                                        static_cast<std::size_t>(part.begin - first),
-                                                        static_cast<std::size_t>(part.end - part.begin)),
-                                                    root);
+                            communicator_.broadcast(
+                                parameter.template as<element>().elements().subspan(static_cast<std::size_t>(part.begin - first),
+                                                             static_cast<std::size_t>(part.end - part.begin)),
+                                root);
                         first += parameter.size();
                     }
                 }

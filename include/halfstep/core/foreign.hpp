@@ -2,8 +2,9 @@
 /// Types of other libraries that have the bits of ours. They are viewed in place, never converted.
 #pragma once
 
-#include <halfstep/core/dtype.hpp>
 #include <type_traits>
+
+#include <halfstep/core/dtype.hpp>
 
 // CUDA's own types, declared and not included: the host half needs no toolkit.
 struct __half;
@@ -63,9 +64,8 @@ using storage_of_t = typename detail::storage_or_void<Foreign>::type;
 /// The loops read 16-bit storage through types that may alias (see `load` of the lanes), so the view itself is safe.
 template <class Element, class Foreign>
 Element* bit_view(Foreign* data) {
-    static_assert(
-        std::is_same_v<storage_of_t<std::remove_cv_t<Foreign>>, std::remove_cv_t<Element>>,
-        "halfstep: a zero-copy view needs a foreign type of the same bits; specialise storage_of for one of your own");
+    static_assert(std::is_same_v<storage_of_t<std::remove_cv_t<Foreign>>, std::remove_cv_t<Element>>,
+                  "halfstep: a zero-copy view needs a foreign type of the same bits; specialise storage_of for one of your own");
     return reinterpret_cast<Element*>(data);
 }
 

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <halfstep/core/config.hpp>
 #include <utility>
+
+#include <halfstep/core/config.hpp>
 
 namespace halfstep {
 

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstddef>
-#include <halfstep/cuda/error.hpp>
 #include <utility>
+
+#include <halfstep/cuda/error.hpp>
 
 namespace halfstep::cuda_detail {
 

@@ -2,11 +2,15 @@
 /// The CUDA backend: two launches a step on the caller's stream, and the host never waits.
 #pragma once
 
-#include <cuda_runtime.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include <cuda_runtime.h>
+
 #include <halfstep/compose/decide.hpp>
 #include <halfstep/concepts/execution_backend.hpp>
 #include <halfstep/cuda/buffer.hpp>
@@ -15,9 +19,6 @@
 #include <halfstep/cuda/launch_tuning.hpp>
 #include <halfstep/cuda/update.cuh>
 #include <halfstep/host/inspect.hpp>
-#include <stdexcept>
-#include <string>
-#include <type_traits>
 
 namespace halfstep {
 
@@ -66,9 +67,7 @@ template <class Composition, std::size_t G>
 inline constexpr std::size_t first_alike = [] {
     std::size_t first = G;
     for_each_index<G>([&](auto g) {
-        if (first == G &&
-            std::is_same_v<typename Composition::template plan<g>::layout,
-                           typename Composition::template plan<G>::layout> &&
+        if (first == G && std::is_same_v<typename Composition::template plan<g>::layout, typename Composition::template plan<G>::layout> &&
             Composition::template plan<g>::group::trains && Composition::template plan<G>::group::trains)
             first = g;
     });
@@ -79,11 +78,10 @@ inline constexpr std::size_t first_alike = [] {
 
 /// Runs steps on a CUDA device, over device memory of the caller, in the order of one stream.
 ///
-/// A step is two launches for one element layout (one more for each further layout, and for each further group's
-/// gradients), without allocation, copy or host synchronisation; it may be captured in a graph, with the learning rate
-/// in device memory
-/// (`step_input::lr_in_memory`). The same bits as host_backend. Every call is checked: a failure throws cuda_error, and
-/// the step is usable again once its cause is gone.
+/// A step is two launches for one element layout (one more for each further layout, and for each further group's gradients), without
+/// allocation, copy or host synchronisation; it may be captured in a graph, with the learning rate in device memory
+/// (`step_input::lr_in_memory`). The same bits as host_backend. Every call is checked: a failure throws cuda_error, and the step is
+/// usable again once its cause is gone.
 class cuda_backend {
   public:
     using slot = execution_backend_slot;
@@ -95,10 +93,8 @@ class cuda_backend {
     explicit cuda_backend(cudaStream_t stream = nullptr) : stream_(stream) {
         cuda_detail::check(cudaGetDevice(&device_), "cudaGetDevice");
         int major = 0, minor = 0;
-        cuda_detail::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device_),
-                           "cudaDeviceGetAttribute");
-        cuda_detail::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device_),
-                           "cudaDeviceGetAttribute");
+        cuda_detail::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device_), "cudaDeviceGetAttribute");
+        cuda_detail::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device_), "cudaDeviceGetAttribute");
         tuning_ = tuning_for(10 * major + minor);
     }
     /// The same with a tile shape of one's own, for measurements.
@@ -113,13 +109,11 @@ class cuda_backend {
     }
     void write(std::byte* to, std::byte const* from, std::size_t bytes) const {
         const cuda_detail::device_guard guard(device_);
-        cuda_detail::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_),
-                           "cudaMemcpyAsync to the device");
+        cuda_detail::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "cudaMemcpyAsync to the device");
     }
     void read(std::byte* to, std::byte const* from, std::size_t bytes) const {
         const cuda_detail::device_guard guard(device_);
-        cuda_detail::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_),
-                           "cudaMemcpyAsync to the host");
+        cuda_detail::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "cudaMemcpyAsync to the host");
         cuda_detail::check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     }
     /// Why `data` cannot be bound to a step on this device, or an empty text.
@@ -129,8 +123,7 @@ class cuda_backend {
         if (attributes.type == cudaMemoryTypeUnregistered || attributes.type == cudaMemoryTypeHost)
             return "lies in host memory, but the step runs on a device";
         if (attributes.type == cudaMemoryTypeDevice && attributes.device != device_)
-            return "lies on device " + std::to_string(attributes.device) + ", but the step runs on device " +
-                   std::to_string(device_);
+            return "lies on device " + std::to_string(attributes.device) + ", but the step runs on device " + std::to_string(device_);
         return {};
     }
 
@@ -158,8 +151,7 @@ class cuda_backend {
 
   private:
     static unsigned grid(std::int64_t blocks) {
-        if (blocks > 0x7FFFFFFF)
-            throw std::length_error("halfstep: a group has more segments than a CUDA grid has blocks");
+        if (blocks > 0x7FFFFFFF) throw std::length_error("halfstep: a group has more segments than a CUDA grid has blocks");
         return static_cast<unsigned>(blocks);
     }
     unsigned threads() const { return static_cast<unsigned>(tuning_.update_threads); }
@@ -172,8 +164,8 @@ class cuda_backend {
         using clipping = typename composition::clipping;
         unsigned* const counter = &context.control_memory()->finished_blocks;
 
-        cuda_detail::decide_finish<composition, Step> finish{
-            context.policies(), context.control_memory(), context.ring_memory(), record_ring_size, in, {}};
+        cuda_detail::decide_finish<composition, Step> finish{context.policies(), context.control_memory(), context.ring_memory(),
+                                                             record_ring_size, in, {}};
         // Known at compile time but for empty groups: which group's launch is the last that looks at elements.
         std::size_t last = composition::group_count;
         context.for_each_table([&](auto const& policies, auto const& table, auto g) {
@@ -193,11 +185,9 @@ class cuda_backend {
             constexpr gradient_statistics wanted = needed_statistics<detection> | needed_statistics<clipping>;
             if constexpr (host::inspects_elements<gradient, detection, wanted>) {
                 if (table.segments == 0) return;
-                const cuda_detail::gradient_table<row> gradients{table.rows, table.row_count, table.segments,
-                                                                 table.partials};
+                const cuda_detail::gradient_table<row> gradients{table.rows, table.row_count, table.segments, table.partials};
                 using wanted_type = cuda_detail::wanted_statistics<wanted.sum_of_squares, wanted.largest_magnitude>;
-                const unsigned blocks =
-                    grid((table.segments + cuda_detail::segments_per_block - 1) / cuda_detail::segments_per_block);
+                const unsigned blocks = grid((table.segments + cuda_detail::segments_per_block - 1) / cuda_detail::segments_per_block);
                 if (g == last) {
                     cuda_detail::inspect_kernel<wanted_type><<<blocks, cuda_detail::inspect_threads, 0, stream_>>>(
                         gradients, policies.detection, finish, counter);
@@ -244,10 +234,8 @@ class cuda_backend {
     template <class Composition, std::size_t G>
     static constexpr int count_alike = [] {
         int count = 0;
-        for_each_index<Composition::group_count>([&](auto h) {
-            count +=
-                Composition::template plan<h>::group::trains && cuda_detail::first_alike<Composition, h> == G ? 1 : 0;
-        });
+        for_each_index<Composition::group_count>(
+            [&](auto h) { count += Composition::template plan<h>::group::trains && cuda_detail::first_alike<Composition, h> == G ? 1 : 0; });
         return count;
     }();
 

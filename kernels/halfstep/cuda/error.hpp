@@ -2,10 +2,10 @@
 /// Every CUDA call is checked; the exception names it.
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <stdexcept>
 #include <string>
+
+#include <cuda_runtime_api.h>
 
 namespace halfstep {
 
@@ -33,10 +33,8 @@ class device_guard {
   public:
     explicit device_guard(int device) {
         check(cudaGetDevice(&before_), "cudaGetDevice");
-        if (before_ != device)
-            check(cudaSetDevice(device), "cudaSetDevice");
-        else
-            before_ = -1;
+        if (before_ != device) check(cudaSetDevice(device), "cudaSetDevice");
+        else before_ = -1;
     }
     ~device_guard() {
         if (before_ >= 0) cudaSetDevice(before_);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+
 #include <halfstep/core/layout.hpp>
 #include <halfstep/cuda/launch_tuning.hpp>
 #include <halfstep/cuda/rows.cuh>
@@ -74,8 +75,8 @@ __device__ __forceinline__ void update_elements(group_table<Layout> const& table
         const auto index = static_cast<std::uint32_t>(work.first_index + static_cast<std::uint64_t>(i + j));
         const bool beyond = index < static_cast<std::uint32_t>(work.first_index);
         const noise<float> random{beyond ? work.next_key : work.key, index};
-        update_element(policies, work.coefficients, work.gradient_factor, widen(gradient[j]), parameter[j],
-                       companion[j], own, random);
+        update_element(policies, work.coefficients, work.gradient_factor, widen(gradient[j]), parameter[j], companion[j], own,
+                       random);
         if constexpr (moments > 0)
 #pragma unroll
             for (int k = 0; k < moments; ++k) moment[k][j] = own[k];
@@ -87,8 +88,7 @@ __device__ __forceinline__ void update_elements(group_table<Layout> const& table
     for (int k = 0; k < moments; ++k) store<N>(first_moment + k * table.moment_stride, moment[k], true);
 }
 
-/// Prepares a block: finds its segment's row, and counts the step for a row without a gradient. `work.size` 0: nothing
-/// to do.
+/// Prepares a block: finds its segment's row, and counts the step for a row without a gradient. `work.size` 0: nothing to do.
 template <class Layout, class Policies>
 __device__ void prepare_block(update_part<Layout, Policies> const& part, block_work<Layout>& work) {
     work.size = 0;
@@ -125,8 +125,7 @@ __device__ void prepare_block(update_part<Layout, Policies> const& part, block_w
 
 /// A block a segment.
 template <class Layout, class Policies, int Count>
-__global__ void __launch_bounds__(launch_tuning::most_threads)
-    update_kernel(update_parts<Layout, Policies, Count> parts) {
+__global__ void __launch_bounds__(launch_tuning::most_threads) update_kernel(update_parts<Layout, Policies, Count> parts) {
     __shared__ alignas(block_work<Layout>) unsigned char memory[sizeof(block_work<Layout>)];
     block_work<Layout>& work = *reinterpret_cast<block_work<Layout>*>(memory);
     int p = 0;
@@ -137,8 +136,7 @@ __global__ void __launch_bounds__(launch_tuning::most_threads)
     const block_work<Layout> own = work;
     const bool parameter_aligned = is_aligned<update_width>(own.parameter);
     const bool gradient_aligned = is_aligned<update_width>(own.gradient);
-    for (int i = static_cast<int>(threadIdx.x) * update_width; i < own.size;
-         i += static_cast<int>(blockDim.x) * update_width) {
+    for (int i = static_cast<int>(threadIdx.x) * update_width; i < own.size; i += static_cast<int>(blockDim.x) * update_width) {
         if (i + update_width <= own.size)
             update_elements<update_width>(part.table, part.policies, own, i, parameter_aligned, gradient_aligned);
         else
@@ -148,8 +146,7 @@ __global__ void __launch_bounds__(launch_tuning::most_threads)
 
 /// Companions from the parameters as they are.
 template <class Layout, class Storage>
-__global__ void __launch_bounds__(launch_tuning::most_threads)
-    initialise_kernel(group_table<Layout> table, Storage storage) {
+__global__ void __launch_bounds__(launch_tuning::most_threads) initialise_kernel(group_table<Layout> table, Storage storage) {
     const auto segment = static_cast<std::int64_t>(blockIdx.x);
     auto const& row = table.rows[find_row(table.rows, table.row_count, segment)];
     const std::int64_t first = (segment - row.first_segment) * segment_elements;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+
 #include <halfstep/core/element.hpp>
 
 namespace halfstep::cuda_detail {

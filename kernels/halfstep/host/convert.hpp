@@ -3,9 +3,10 @@
 #pragma once
 
 #include <cstdint>
-#include <halfstep/host/lanes.hpp>
 #include <span>
 #include <stdexcept>
+
+#include <halfstep/host/lanes.hpp>
 
 namespace halfstep {
 

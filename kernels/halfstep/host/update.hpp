@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+
 #include <halfstep/core/layout.hpp>
 #include <halfstep/element_update.hpp>
 #include <halfstep/host/lanes.hpp>
@@ -24,12 +25,12 @@ struct stretch {
 
 namespace detail {
 
-/// One pack. State arrays are padded, so only what the user owns needs a partial load; a partial store all of them,
-/// since what follows may be the next stretch of the same tensor.
+/// One pack. State arrays are padded, so only what the user owns needs a partial load; a partial store all of them, since what follows
+/// may be the next stretch of the same tensor.
 template <class Layout, bool Whole, class Policies, class Coefficients>
-HS_HOST_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[maybe_unused]] int rest,
-                                 Policies const& policies, Coefficients const& coefficients, lanes factor,
-                                 noise<lanes> const& random, packed_t<typename Layout::type, lanes>& parameter) {
+HS_HOST_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[maybe_unused]] int rest, Policies const& policies,
+                            Coefficients const& coefficients, lanes factor, noise<lanes> const& random,
+                            packed_t<typename Layout::type, lanes>& parameter) {
     constexpr int count = Layout::moments;
     constexpr bool has_companion = !std::is_empty_v<typename Layout::companion>;
     packed_t<typename Layout::companion, lanes> companion;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+
 #include <halfstep/core/layout.hpp>
 
 namespace halfstep::host {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <halfstep/concepts/communicator.hpp>
 #include <span>
+
+#include <halfstep/concepts/communicator.hpp>
 
 namespace halfstep {
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <stdexcept>
+
 #include <halfstep/concepts/gradient_clipping.hpp>
 #include <halfstep/core/math.hpp>
-#include <stdexcept>
 
 namespace halfstep {
 

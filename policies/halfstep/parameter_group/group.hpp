@@ -2,10 +2,11 @@
 /// Parameter groups, trained and frozen.
 #pragma once
 
+#include <stdexcept>
+
 #include <halfstep/core/dtype.hpp>
 #include <halfstep/core/math.hpp>
 #include <halfstep/core/slots.hpp>
-#include <stdexcept>
 
 namespace halfstep {
 

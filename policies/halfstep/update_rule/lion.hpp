@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <stdexcept>
+
 #include <halfstep/concepts/update_rule.hpp>
 #include <halfstep/core/math.hpp>
-#include <stdexcept>
 
 namespace halfstep {
 
-/// Lion (Chen et al., 2023) with decoupled weight decay, as lion-pytorch 0.2.5. sign(0) is 0, so an untouched row stays
-/// put.
+/// Lion (Chen et al., 2023) with decoupled weight decay, as lion-pytorch 0.2.5. sign(0) is 0, so an untouched row stays put.
 ///
 ///     c <- b1 m + (1 - b1) g;  p <- p (1 - lr wd) - lr sign(c);  m <- b2 m + (1 - b2) g
 struct lion {
