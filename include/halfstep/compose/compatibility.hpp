@@ -61,13 +61,9 @@ struct is_group_of_a_step {
 namespace diagnose {
 
 template <class Group, class Storage>
-consteval auto a_storage_of_a_group() {
-    using namespace compatibility;
-    if constexpr (!storage_is_needed<Group, Storage>)
-        static_assert(storage_is_needed<Group, Storage>,
-                      "halfstep: this storage rule is for 16-bit and fp8 parameters; a float group is its own master: in_place");
-    else
-        a_storage_rule_for<Storage, typename Group::type>();
+consteval auto a_needed_storage() {
+    static_assert(compatibility::storage_is_needed<Group, Storage>,
+                  "halfstep: this storage rule is for 16-bit and fp8 parameters; a float group is its own master: in_place");
 }
 
 template <class Group, class Detection, class Clipping, class Scaling, bool AcceptsUnderflow>
@@ -111,8 +107,11 @@ consteval auto storage_of_groups() {
     using wrong = choose::first_failing<compatibility::has_a_storage_that_fits, type_list<Choices...>>;
     if constexpr (std::is_void_v<wrong>) {
         return true;
+    } else if constexpr (!compatibility::storage_is_needed<typename wrong::group, typename wrong::storage>) {
+        a_needed_storage<typename wrong::group, typename wrong::storage>();
+        return false;
     } else {
-        a_storage_of_a_group<typename wrong::group, typename wrong::storage>();
+        a_storage_rule_for<typename wrong::storage, typename wrong::group::type>();
         return false;
     }
 }

@@ -16,8 +16,7 @@ template <class Tag, auto... Policies>
 struct on {
     using slot = on_slot;
     using tag = Tag;
-    using policies = type_list<std::remove_cvref_t<decltype(Policies)>...>;
-    static constexpr pack<std::remove_cvref_t<decltype(Policies)>...> values{{{Policies}...}};
+    using policies = decltype(types_of(Policies...));
 };
 
 /// At construction: other values for one group's policy, of the type that the recipe gives it. Made by `in_group`.

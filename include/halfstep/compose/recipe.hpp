@@ -77,7 +77,7 @@ struct composed<type_list<Groups...>, Ps...> {
 };
 
 template <class... Ps>
-consteval auto compose() {
+consteval auto compose(type_list<Ps...>) {
     if constexpr (diagnose::a_recipe<Ps...>())
         return composed<choose::in_slot<parameter_group_slot, Ps...>, Ps...>::type();
     else
@@ -103,7 +103,7 @@ constexpr bool validate(on<Tag, Policies...> const&) {
 /// An entry that is wrong by itself, or two that do not go together, stop the compiler with one sentence; docs/errors.md has them all.
 template <auto... Entries>
 struct recipe {
-    using composition = typename decltype(detail::compose<decltype(detail::entry(Entries))...>())::type;
+    using composition = typename decltype(detail::compose(decltype(types_of(detail::entry(Entries)...)){}))::type;
     static_assert((detail::validate(detail::entry(Entries)) && ...));
 
     /// The value named for policy `P`, or its default.

@@ -106,31 +106,12 @@ struct is_on {
 
 namespace diagnose {
 
-/// Says what `P` lacks to model the concept of its slot.
-template <class P>
-consteval auto a_policy() {
-    if constexpr (fills<P, parameter_group_slot>)
-        return a_parameter_group<P>();
-    else if constexpr (fills<P, update_rule_slot>)
-        return an_update_rule<P>();
-    else if constexpr (fills<P, loss_scaling_slot>)
-        return a_loss_scaling<P>();
-    else if constexpr (fills<P, overflow_detection_slot>)
-        return an_overflow_detection<P>();
-    else if constexpr (fills<P, gradient_clipping_slot>)
-        return a_gradient_clipping<P>();
-    else if constexpr (fills<P, state_slot>)
-        return a_state_rule<P>();
-    else if constexpr (fills<P, sharding_slot>)
-        return a_sharding_layout<P>();
-    else
-        return a_telemetry<P>();
-}
-
-/// What can be wrong with an entry by itself, and with its neighbours; cheapest cause first.
-template <class P, class All>
+/// What can be wrong with `P` in a recipe of `All`, or among `All` that an on<> gives the group `Tag`; cheapest cause first. One function
+/// and not several: each level is a line of the compiler's output above the sentence.
+template <class P, class Tag, class All>
 consteval auto an_entry() {
     using namespace well_formed;
+    constexpr bool in_on = !std::is_void_v<Tag>;
     if constexpr (!in_some_slot<P>)
         static_assert(in_some_slot<P>,
                       "halfstep: this value fits no slot of a recipe; a policy says 'using slot = halfstep::loss_scaling_slot' "
@@ -138,14 +119,34 @@ consteval auto an_entry() {
     else if constexpr (of_the_machine<P>)
         static_assert(!of_the_machine<P>,
                       "halfstep: a recipe names no machine; give backend and communicator to optimizer_step");
+    else if constexpr (in_on && !per_group<P>)
+        static_assert(per_group<P>,
+                      "halfstep: on<...> takes policies that a group decides for itself (update rule, detection, storage, "
+                      "state); this one belongs to the whole step");
+    else if constexpr (!modelled<P> && fills<P, parameter_group_slot>)
+        a_parameter_group<P>();
+    else if constexpr (!modelled<P> && fills<P, update_rule_slot>)
+        an_update_rule<P>();
+    else if constexpr (!modelled<P> && fills<P, loss_scaling_slot>)
+        a_loss_scaling<P>();
+    else if constexpr (!modelled<P> && fills<P, overflow_detection_slot>)
+        an_overflow_detection<P>();
+    else if constexpr (!modelled<P> && fills<P, gradient_clipping_slot>)
+        a_gradient_clipping<P>();
+    else if constexpr (!modelled<P> && fills<P, state_slot>)
+        a_state_rule<P>();
+    else if constexpr (!modelled<P> && fills<P, sharding_slot>)
+        a_sharding_layout<P>();
     else if constexpr (!modelled<P>)
-        a_policy<P>();
+        a_telemetry<P>();
     else if constexpr (!std::is_default_constructible_v<P>)
         static_assert(std::is_default_constructible_v<P>,
                       "halfstep: this policy has no default value; give each of its members one");
     else if constexpr (!validates_if_it_says_so<P>)
         static_assert(validates_if_it_says_so<P>,
                       "halfstep: this policy's 'validate' cannot be called as 'constexpr void validate() const'");
+    else if constexpr (in_on)
+        static_assert(alone_in_its_slot<P, All>, "halfstep: on<...> gives one group two policies of one slot");
     else if constexpr (per_group<P>)
         static_assert(alone_in_its_slot<P, All>,
                       "halfstep: this recipe names two policies of one slot; for one group of several, write on<group, policy>");
@@ -153,29 +154,10 @@ consteval auto an_entry() {
         static_assert(alone_in_its_slot<P, All>,
                       "halfstep: this recipe names two policies of one slot, and the whole step has one");
 }
-template <class P, class Tag, class Own>
-consteval auto an_entry_of_a_group() {
-    using namespace well_formed;
-    if constexpr (!in_some_slot<P> || of_the_machine<P>)
-        an_entry<P, Own>();
-    else if constexpr (!per_group<P>)
-        static_assert(per_group<P>,
-                      "halfstep: on<...> takes policies that a group decides for itself (update rule, detection, storage, "
-                      "state); this one belongs to the whole step");
-    else if constexpr (!alone_in_its_slot<P, Own>)
-        static_assert(alone_in_its_slot<P, Own>, "halfstep: on<...> gives one group two policies of one slot");
-    else
-        an_entry<P, Own>();
-}
-template <class On, class Groups, class Own>
-consteval auto an_on() {
-    using namespace well_formed;
-    using tag = typename On::tag;
-    if constexpr (groups_tagged<tag, Groups> == 0)
-        static_assert(groups_tagged<tag, Groups> != 0,
-                      "halfstep: on<...> names a parameter group that the recipe does not have");
-    else
-        an_entry_of_a_group<choose::first_failing<is_entry_of_a_group<Own>, typename On::policies>, tag, Own>();
+template <class Tag, class Groups>
+consteval auto a_group_tagged() {
+    static_assert(well_formed::groups_tagged<Tag, Groups> != 0,
+                  "halfstep: on<...> names a parameter group that the recipe does not have");
 }
 template <class Group, class Groups>
 consteval auto a_tag_of_its_own() {
@@ -195,7 +177,7 @@ consteval auto a_recipe() {
     using all = type_list<All...>;
     using wrong_entry = choose::first_failing<is_entry<all>, all>;
     if constexpr (!std::is_void_v<wrong_entry>) {
-        an_entry<wrong_entry, all>();
+        an_entry<wrong_entry, void, all>();
         return false;
     } else {
         using groups = choose::in_slot<parameter_group_slot, All...>;
@@ -208,7 +190,12 @@ consteval auto a_recipe() {
             a_tag_of_its_own<wrong_group, groups>();
             return false;
         } else if constexpr (!std::is_void_v<wrong_on>) {
-            an_on<wrong_on, groups, typename is_on<groups, All...>::template own<wrong_on>>();
+            using tag = typename wrong_on::tag;
+            using own = typename is_on<groups, All...>::template own<wrong_on>;
+            if constexpr (groups_tagged<tag, groups> == 0)
+                a_group_tagged<tag, groups>();
+            else
+                an_entry<choose::first_failing<is_entry_of_a_group<own>, typename wrong_on::policies>, tag, own>();
             return false;
         } else {
             return true;

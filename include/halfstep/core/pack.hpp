@@ -14,6 +14,10 @@ struct type_list {
     static constexpr std::size_t size = sizeof...(Ts);
 };
 
+/// The types of values, deduced. nvcc writes `decltype` of a template argument wrongly into what the host compiler gets.
+template <class... Ts>
+type_list<Ts...> types_of(Ts const&...);
+
 namespace detail {
 template <std::size_t I, class T>
 struct list_leaf {
