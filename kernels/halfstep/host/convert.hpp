@@ -8,7 +8,7 @@
 
 #include <halfstep/host/lanes.hpp>
 
-namespace halfstep {
+namespace halfstep::inline HS_INSTRUCTION_SET {
 
 /// `out[i] = float(in[i])`. Exact. Throws std::invalid_argument when the sizes differ.
 template <storage_type T>
@@ -33,4 +33,4 @@ void narrow(std::span<float const> in, std::span<T> out) {
     for (; i < in.size(); ++i) out[i] = narrow<T>(in[i]);
 }
 
-}  // namespace halfstep
+}  // namespace halfstep::inline HS_INSTRUCTION_SET

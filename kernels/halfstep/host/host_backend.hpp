@@ -13,7 +13,7 @@
 #include <halfstep/host/threads.hpp>
 #include <halfstep/host/update.hpp>
 
-namespace halfstep {
+namespace halfstep::inline HS_INSTRUCTION_SET {
 
 /// Runs steps on the CPU, over the caller's own memory. The default.
 ///
@@ -208,4 +208,4 @@ struct host_backend {
 };
 static_assert(execution_backend<host_backend>);
 
-}  // namespace halfstep
+}  // namespace halfstep::inline HS_INSTRUCTION_SET

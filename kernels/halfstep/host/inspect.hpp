@@ -11,7 +11,7 @@
 #include <halfstep/host/lanes.hpp>
 #include <halfstep/host/walk.hpp>
 
-namespace halfstep::host {
+namespace halfstep::host::inline HS_INSTRUCTION_SET {
 
 /// True when an inspection would look at elements at all.
 template <class T, class Detection, gradient_statistics Wanted>
@@ -181,4 +181,4 @@ void inspect_segments(Table const& table, Detection const& detection, std::int64
     });
 }
 
-}  // namespace halfstep::host
+}  // namespace halfstep::host::inline HS_INSTRUCTION_SET

@@ -4,7 +4,7 @@
 ///
 /// A wrapper of our own and not xsimd: the same loop compiled in about two thirds of the time and memory, ran as fast, and xsimd
 /// has no 16-bit types (docs/performance.md). The instruction set is the one the user compiles for; each has its inline namespace,
-/// so that files compiled for different ones can be linked together.
+/// which holds the loops and the backend too, so that files compiled for different ones can be linked together and each runs its own.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,12 @@
 
 #if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
 #define HS_LANES_AVX512 1
+#define HS_INSTRUCTION_SET avx512
 #elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #define HS_LANES_AVX2 1
+#define HS_INSTRUCTION_SET avx2
+#else
+#define HS_INSTRUCTION_SET portable
 #endif
 #if defined(HS_LANES_AVX512) || defined(HS_LANES_AVX2)
 #include <immintrin.h>
@@ -26,19 +30,16 @@
 #include <emmintrin.h>  // the whole of <immintrin.h> costs a file 0.5 s where the compiler may use little of it
 #endif
 
-namespace halfstep::host {
+namespace halfstep::host::inline HS_INSTRUCTION_SET {
 
 #if defined(HS_LANES_AVX512)
-inline namespace avx512 {
 inline constexpr int lane_count = 16;
 /// The zero-masking intrinsics with a full mask compile to the plain instructions; the plain ones warn of an uninitialised
 /// register under g++ 12 (GCC bug 105593).
 inline constexpr __mmask16 every_lane = 0xFFFF;
 #elif defined(HS_LANES_AVX2)
-inline namespace avx2 {
 inline constexpr int lane_count = 8;
 #else
-inline namespace portable {
 inline constexpr int lane_count = 4;
 #endif
 
@@ -407,8 +408,7 @@ HS_HOST_INLINE void store_lanes(T* to, element_lanes<T> const& x, int n) {
     for (int i = 0; i < n; ++i) std::memcpy(static_cast<void*>(to + i), &x.element[i], sizeof(T));
 }
 
-}  // inline namespace
-}  // namespace halfstep::host
+}  // namespace halfstep::host::inline HS_INSTRUCTION_SET
 
 namespace halfstep {
 template <class T>

@@ -10,7 +10,7 @@
 #include <halfstep/host/lanewise.hpp>
 #include <halfstep/host/walk.hpp>
 
-namespace halfstep::host {
+namespace halfstep::host::inline HS_INSTRUCTION_SET {
 
 /// Where the elements of one stretch lie.
 template <class Layout>
@@ -144,4 +144,4 @@ void update_stretch(stretch<Layout> const& where, Policies const& policy_values,
     }
 }
 
-}  // namespace halfstep::host
+}  // namespace halfstep::host::inline HS_INSTRUCTION_SET
