@@ -17,7 +17,7 @@ void widen(std::span<T const> in, std::span<float> out) {
     std::size_t i = 0;
     for (; i + host::lane_count <= in.size(); i += host::lane_count)
         host::store_lanes(out.data() + i, widen(host::load_lanes(in.data() + i)));
-    for (; i < in.size(); ++i) out[i] = widen(in[i]);
+    for (; i < in.size(); ++i) out[i] = halfstep::widen(in[i]);
 }
 
 /// `out[i] = T(in[i])`, rounded to nearest even. Throws std::invalid_argument when the sizes differ.
@@ -30,7 +30,7 @@ void narrow(std::span<float const> in, std::span<T> out) {
         round_into(packed, host::load_lanes(in.data() + i));
         host::store_lanes(out.data() + i, packed);
     }
-    for (; i < in.size(); ++i) out[i] = narrow<T>(in[i]);
+    for (; i < in.size(); ++i) out[i] = halfstep::narrow<T>(in[i]);
 }
 
 }  // namespace halfstep::inline HS_INSTRUCTION_SET
