@@ -103,7 +103,8 @@ void one_group() {
 }
 
 void two_groups() {
-    hs::optimizer_step opt{hs::recipe<hs::group<backbone, hs::fp16>{}, hs::group<head, float>{}, hs::frozen<ice, hs::bf16>{}>{}};
+    hs::optimizer_step opt{
+        hs::recipe<hs::group<backbone, hs::fp16>{}, hs::group<head, float>{}, hs::frozen<ice, hs::bf16>{}>{}};
     vector parameters(8), gradients(8);
     std::vector<float> floats(8);
     std::vector<hs::bf16> frozen(8);

@@ -117,9 +117,10 @@ using recipe = hs::recipe<hs::group<head, hs::bf16>{}, hs::on<head, almost_a_rul
 #elif HALFSTEP_CASE == 31
 using recipe = hs::recipe<hs::group<head, hs::bf16>{}, hs::on<head, hs::self{}>{}>;
 #else
-using recipe = hs::recipe<hs::lion{}, hs::group<head, hs::fp16>{}, hs::group<backbone, hs::bf16>{}, hs::frozen<elsewhere, float>{},
-                          hs::on<head, hs::adam{}>{}, hs::on<head, hs::kahan{}>{}, hs::on<backbone, hs::kahan{}, hs::no_check{}>{},
-                          hs::on<elsewhere>{}, hs::accept_underflow{}, hs::dynamic_scaling{}, hs::scale_curve{}>;
+using recipe =
+    hs::recipe<hs::lion{}, hs::group<head, hs::fp16>{}, hs::group<backbone, hs::bf16>{}, hs::frozen<elsewhere, float>{},
+               hs::on<head, hs::adam{}>{}, hs::on<head, hs::kahan{}>{}, hs::on<backbone, hs::kahan{}, hs::no_check{}>{},
+               hs::on<elsewhere>{}, hs::accept_underflow{}, hs::dynamic_scaling{}, hs::scale_curve{}>;
 static_assert(std::is_same_v<hs::recipe<hs::bf16{}, hs::on<hs::everything, hs::lion{}>{}>::composition,
                              hs::recipe<hs::lion{}, hs::group<hs::everything, hs::bf16>{}>::composition>);
 #endif

@@ -2,12 +2,11 @@
 /// For the sources of this folder: HALFSTEP_CASE is the number of the one mistake that they make, 0 for none.
 #pragma once
 
+#include <halfstep/halfstep.hpp>
 #include <initializer_list>
 #include <limits>
 #include <type_traits>
 #include <vector>
-
-#include <halfstep/halfstep.hpp>
 
 #ifndef HALFSTEP_CASE
 #define HALFSTEP_CASE 0

@@ -74,7 +74,9 @@ struct backoff {
 #if HALFSTEP_CASE == 13
     constexpr bool event(state const& s) const { return s.scale < 1; }
 #elif HALFSTEP_CASE == 14
-    constexpr hs::scaling_event event(state& s) const { return s.scale < 1 ? hs::scaling_event::warn_at_floor : hs::scaling_event::none; }
+    constexpr hs::scaling_event event(state& s) const {
+        return s.scale < 1 ? hs::scaling_event::warn_at_floor : hs::scaling_event::none;
+    }
 #elif HALFSTEP_CASE == 0
     constexpr hs::scaling_event event(state const& s) const {
         return s.scale < 1 ? hs::scaling_event::warn_at_floor : hs::scaling_event::none;

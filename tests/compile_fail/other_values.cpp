@@ -27,11 +27,10 @@ using curve = hs::recipe<hs::bf16{}, hs::scale_curve<hs::json_lines>{.path = ""}
 using curve = hs::recipe<hs::bf16{}, hs::scale_curve<>{.every = unless(1, {{5, 0}})}>;
 #endif
 
-using grouped = hs::recipe<
-    hs::group<backbone, hs::bf16>{.lr_factor = unless(0.0f, {{7, -1.0f}, {8, infinity}}),
-                                  .weight_decay_factor = unless(0.0f, {{9, -1.0f}, {10, not_a_number}})},
-    hs::group<head, hs::bf16>{},
-    hs::on<head, hs::kahan{}, hs::lion{.beta1 = unless(0.9f, {{11, 1.0f}})}>{},
-    hs::on<backbone, hs::lion{.beta1 = unless(0.9f, {{12, 1.0f}})}>{}>;
+using grouped =
+    hs::recipe<hs::group<backbone, hs::bf16>{.lr_factor = unless(0.0f, {{7, -1.0f}, {8, infinity}}),
+                                             .weight_decay_factor = unless(0.0f, {{9, -1.0f}, {10, not_a_number}})},
+               hs::group<head, hs::bf16>{}, hs::on<head, hs::kahan{}, hs::lion{.beta1 = unless(0.9f, {{11, 1.0f}})}>{},
+               hs::on<backbone, hs::lion{.beta1 = unless(0.9f, {{12, 1.0f}})}>{}>;
 
 static_assert(sizeof(by_norm) + sizeof(by_value) + sizeof(curve) + sizeof(grouped) == 4);

@@ -81,13 +81,16 @@ template <class... Recipes>
 constexpr bool all_compose = (!std::is_same_v<typename Recipes::composition, hs::invalid_composition> && ...);
 static_assert(
     all_compose<
-        hs::recipe<hs::fp16{}, hs::no_scaling{}, hs::accept_underflow{}>, hs::recipe<hs::fp8_e5m2{}, hs::static_scaling{}>,
+        hs::recipe<hs::fp16{}, hs::no_scaling{}, hs::accept_underflow{}>,
+        hs::recipe<hs::fp8_e5m2{}, hs::static_scaling{}>,
         hs::recipe<hs::group<hs::everything, hs::fp16, float>{}, hs::no_scaling{}>,
         hs::recipe<hs::group<backbone, hs::bf16>{}, hs::frozen<head, hs::fp16>{}, hs::no_scaling{}>,
         hs::recipe<hs::fp16{}, hs::norm_check{}>, hs::recipe<hs::bf16{}, hs::no_check{}>,
         hs::recipe<hs::group<backbone, hs::bf16>{}, hs::group<head, hs::fp16>{}, hs::on<backbone, hs::no_check{}>{}>,
-        hs::recipe<hs::bf16{}, hs::clip_by_norm{}, hs::norm_check{}>, hs::recipe<hs::bf16{}, hs::clip_by_value{}, hs::no_check{}>,
-        hs::recipe<hs::group<backbone, hs::bf16>{}, hs::frozen<head, float>{}, hs::clip_by_norm{}, hs::on<head, hs::no_check{}>{}>,
+        hs::recipe<hs::bf16{}, hs::clip_by_norm{}, hs::norm_check{}>,
+        hs::recipe<hs::bf16{}, hs::clip_by_value{}, hs::no_check{}>,
+        hs::recipe<hs::group<backbone, hs::bf16>{}, hs::frozen<head, float>{}, hs::clip_by_norm{},
+                   hs::on<head, hs::no_check{}>{}>,
         hs::recipe<hs::bf16{}, hs::dynamic_scaling{}>, hs::recipe<hs::fp8_e5m2{}, hs::exponent_check{}>,
         hs::recipe<hs::group<backbone, hs::fp16>{}, hs::frozen<head, hs::fp8_e4m3>{}, hs::exponent_check{}>,
         hs::recipe<hs::group<backbone, hs::bf16>{}, hs::frozen<head, float>{}, hs::stochastic_rounding{}>,

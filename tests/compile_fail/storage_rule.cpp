@@ -45,13 +45,13 @@ struct double_master {
         master = static_cast<double>(value);
         hs::round_into(parameter, value);
     }
-#elif HALFSTEP_CASE == 9  // a copy: the parameter would stay as it is
+#elif HALFSTEP_CASE == 9   // a copy: the parameter would stay as it is
     constexpr void store(float value, hs::fp16 parameter, double& master, hs::noise<float>) const {
         master = static_cast<double>(value);
         hs::round_into(parameter, value);
     }
 #elif HALFSTEP_CASE == 10  // a copy: the master would stay as it is
-    constexpr void store(float value, hs::fp16& parameter, double master, hs::noise<float>) const {
+    constexpr void store(float value, hs::fp16& parameter, [[maybe_unused]] double master, hs::noise<float>) const {
         master = static_cast<double>(value);
         hs::round_into(parameter, value);
     }

@@ -53,7 +53,7 @@ template <class Rule>
 void check_eps(std::string const& name) {
     for (float bad : {0.0f, -1e-8f, 0x1p-127f, inf, not_a_number})
         CHECK(refusal_of(&Rule::eps, bad) ==
-              "halfstep: " + name + ".eps must be finite and at least 2^-126, or it vanishes in fp32");
+              "halfstep: " + name + ".eps must be finite and at least 2^-126; less vanishes");
     CHECK(refusal_of(&Rule::eps, 0x1p-126f).empty());
 }
 
@@ -61,7 +61,7 @@ template <class Sgd>
 void check_momentum() {
     for (float bad : {0.0f, 1.0f, -0.5f, inf, not_a_number})
         CHECK(refusal_of(&Sgd::momentum, bad) ==
-              "halfstep: sgd.momentum must lie between 0 and 1; without momentum it is sgd<>");
+              "halfstep: sgd.momentum must lie between 0 and 1; for none name sgd<>");
     for (float bad : {-0.1f, 1.0f, inf, not_a_number})
         CHECK(refusal_of(&Sgd::dampening, bad) == "halfstep: sgd.dampening must lie in [0, 1)");
     CHECK(refusal_of(&Sgd::momentum, largest_below_1).empty());

@@ -53,8 +53,8 @@ void check_shared_rules(std::string const& name) {
         scaling.ceiling = bad;
         CHECK(refusal(scaling) == prefix + "ceiling must be finite and not below the floor");
     }
-    CHECK(refusal_of(&Scaling::floor, 0x1p17f) == prefix + "initial_scale must lie between floor and ceiling");
-    CHECK(refusal_of(&Scaling::ceiling, 0x1p15f) == prefix + "initial_scale must lie between floor and ceiling");
+    CHECK(refusal_of(&Scaling::floor, 0x1p17f) == prefix + "initial_scale must lie in [floor, ceiling]");
+    CHECK(refusal_of(&Scaling::ceiling, 0x1p15f) == prefix + "initial_scale must lie in [floor, ceiling]");
 }
 
 /// The outermost values that are taken.

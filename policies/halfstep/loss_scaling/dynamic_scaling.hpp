@@ -55,7 +55,7 @@ struct dynamic_scaling {
         if (!(ceiling >= floor) || is_nonfinite(ceiling))
             throw std::invalid_argument("halfstep: dynamic_scaling.ceiling must be finite and not below the floor");
         if (!(initial_scale >= floor && initial_scale <= ceiling))
-            throw std::invalid_argument("halfstep: dynamic_scaling.initial_scale must lie between floor and ceiling");
+            throw std::invalid_argument("halfstep: dynamic_scaling.initial_scale must lie in [floor, ceiling]");
     }
 };
 static_assert(loss_scaling<dynamic_scaling>);

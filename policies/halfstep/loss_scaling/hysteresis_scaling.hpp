@@ -88,7 +88,7 @@ struct hysteresis_scaling {
         if (!(ceiling >= floor) || is_nonfinite(ceiling))
             throw std::invalid_argument("halfstep: hysteresis_scaling.ceiling must be finite and not below the floor");
         if (!(initial_scale >= floor && initial_scale <= ceiling))
-            throw std::invalid_argument("halfstep: hysteresis_scaling.initial_scale must lie between floor and ceiling");
+            throw std::invalid_argument("halfstep: hysteresis_scaling.initial_scale must lie in [floor, ceiling]");
     }
 };
 static_assert(loss_scaling<hysteresis_scaling<>>);

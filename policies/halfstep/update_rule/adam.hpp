@@ -51,7 +51,7 @@ struct adam {
         if (!(beta1 >= 0 && beta1 < 1)) throw std::invalid_argument("halfstep: adam.beta1 must lie in [0, 1)");
         if (!(beta2 >= 0 && beta2 < 1)) throw std::invalid_argument("halfstep: adam.beta2 must lie in [0, 1)");
         if (!(eps >= 0x1p-126f) || is_nonfinite(eps))
-            throw std::invalid_argument("halfstep: adam.eps must be finite and at least 2^-126, or it vanishes in fp32");
+            throw std::invalid_argument("halfstep: adam.eps must be finite and at least 2^-126; less vanishes");
         if (!(weight_decay >= 0) || is_nonfinite(weight_decay))
             throw std::invalid_argument("halfstep: adam.weight_decay must be finite and not negative");
     }

@@ -53,7 +53,7 @@ struct adamw {
         if (!(beta1 >= 0 && beta1 < 1)) throw std::invalid_argument("halfstep: adamw.beta1 must lie in [0, 1)");
         if (!(beta2 >= 0 && beta2 < 1)) throw std::invalid_argument("halfstep: adamw.beta2 must lie in [0, 1)");
         if (!(eps >= 0x1p-126f) || is_nonfinite(eps))
-            throw std::invalid_argument("halfstep: adamw.eps must be finite and at least 2^-126, or it vanishes in fp32");
+            throw std::invalid_argument("halfstep: adamw.eps must be finite and at least 2^-126; less vanishes");
         if (!(weight_decay >= 0) || is_nonfinite(weight_decay))
             throw std::invalid_argument("halfstep: adamw.weight_decay must be finite and not negative");
     }
