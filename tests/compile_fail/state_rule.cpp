@@ -27,7 +27,7 @@ struct double_state {
 #if HALFSTEP_CASE == 6
     constexpr void store(float x, double& e) const { e = static_cast<double>(x); }
 #elif HALFSTEP_CASE == 7  // a copy: the moment would stay zero
-    constexpr void store(float x, double e, hs::noise<float>) const { e = static_cast<double>(x); }
+    constexpr void store(float x, [[maybe_unused]] double e, hs::noise<float>) const { e = static_cast<double>(x); }
 #elif HALFSTEP_CASE != 5
     constexpr void store(float x, double& e, hs::noise<float>) const { e = static_cast<double>(x); }
 #endif
