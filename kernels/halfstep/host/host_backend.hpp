@@ -160,6 +160,7 @@ struct host_backend {
                     s.moment[k] = table.moments + k * table.moment_stride + row.state_offset + first;
             if constexpr (!std::is_empty_v<typename Layout::companion>)
                 s.companion = table.companions + row.state_offset + first;
+            if (auto const* const next = host::row_after(table, row, n)) host::prefetch_row(table, *next);
             // Cut where a key's 2^32 indices end, and before the first whole cache line of what is to be streamed.
             bool may_stream = false;
             if constexpr (host::streams_parameter<Layout>) may_stream = stream && s.size >= segment_elements;

@@ -9,6 +9,7 @@
 #include <halfstep/core/layout.hpp>
 #include <halfstep/host/chain_sum.hpp>
 #include <halfstep/host/lanes.hpp>
+#include <halfstep/host/prefetch.hpp>
 #include <halfstep/host/walk.hpp>
 
 namespace halfstep::host::inline HS_INSTRUCTION_SET {
@@ -172,6 +173,8 @@ segment_partial inspect_segment(T const* gradient, std::int64_t n, Detection con
 template <gradient_statistics Wanted, class Table, class Detection>
 void inspect_segments(Table const& table, Detection const& detection, std::int64_t begin, std::int64_t end) {
     walk_segments(table, begin, end, [&](auto const& row, std::int64_t first, std::int64_t n, std::int64_t segment) {
+        if (auto const* const next = row_after(table, row, n))
+            prefetch(next->gradient, next->size < short_stretch ? next->size : short_stretch);
         for (std::int64_t at = 0; at < n; at += segment_elements, ++segment) {
             const std::int64_t size = n - at < segment_elements ? n - at : segment_elements;
             table.partials[segment] = row.gradient == nullptr

@@ -8,6 +8,7 @@
 #include <halfstep/element_update.hpp>
 #include <halfstep/host/lanes.hpp>
 #include <halfstep/host/lanewise.hpp>
+#include <halfstep/host/prefetch.hpp>
 #include <halfstep/host/walk.hpp>
 
 namespace halfstep::host::inline HS_INSTRUCTION_SET {
@@ -64,17 +65,31 @@ HS_HOST_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[may
 template <class Layout>
 HS_HOST_INLINE void prefetch_ahead(stretch<Layout> const& s, std::int64_t i, std::int64_t elements) {
     constexpr std::int64_t bytes = 2048;
-    // Inlined before g++ takes a function that only prefetches for one without effect, and drops its calls.
     const auto fetch = [&](auto const* data) __attribute__((always_inline)) {
-        for (std::int64_t e = 0; e < elements * static_cast<std::int64_t>(sizeof *data); e += 64)
-            __builtin_prefetch(reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(data + i) +
-                                                             static_cast<std::uintptr_t>(bytes + e)));
+        prefetch(reinterpret_cast<char const*>(reinterpret_cast<std::uintptr_t>(data + i) + static_cast<std::uintptr_t>(bytes)),
+                 elements * static_cast<std::int64_t>(sizeof *data));
     };
     fetch(s.gradient);
     if constexpr (!std::is_empty_v<typename Layout::companion>) fetch(s.companion);
     if constexpr (Layout::moments > 0)
         for (int k = 0; k < Layout::moments; ++k) fetch(s.moment[k]);
 }
+
+}  // namespace detail
+
+/// Asks for the start of every stream of a row.
+template <class Layout>
+HS_HOST_INLINE void prefetch_row(group_table<Layout> const& table, typename group_table<Layout>::row const& row) {
+    const std::int64_t n = row.size < short_stretch ? row.size : short_stretch;
+    if (row.gradient == nullptr) return;
+    prefetch(row.gradient, n);
+    prefetch(row.parameter, n);
+    if constexpr (!std::is_empty_v<typename Layout::companion>) prefetch(table.companions + row.state_offset, n);
+    if constexpr (Layout::moments > 0)
+        for (int k = 0; k < Layout::moments; ++k) prefetch(table.moments + k * table.moment_stride + row.state_offset, n);
+}
+
+namespace detail {
 
 /// Writes one pack past the caches; `to` is aligned to the pack.
 template <class T>
