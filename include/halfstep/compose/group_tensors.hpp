@@ -149,7 +149,7 @@ class group_tensors {
     void check_memory(std::vector<bound_tensor> const& tensors, std::string_view what, Backend const& backend) const {
         if constexpr (Backend::device_memory)
             for (std::size_t i = 0; i < tensors.size(); ++i) {
-                if (tensors[i].data == nullptr) continue;
+                if (tensors[i].data == nullptr || tensors[i].size() == 0) continue;
                 if (const std::string objection = backend.objection_to(tensors[i].data); !objection.empty())
                     refuse({where(i), ": its ", what, " ", objection});
             }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <utility>
 
 #include <halfstep/cuda/error.hpp>
@@ -16,7 +17,8 @@ class buffer {
     buffer(std::size_t bytes, cudaStream_t stream) {
         if (bytes == 0) return;
         void* memory = nullptr;
-        check(cudaMalloc(&memory, bytes), "cudaMalloc");
+        if (const cudaError_t code = cudaMalloc(&memory, bytes); code != cudaSuccess)
+            throw cuda_error("cudaMalloc of " + std::to_string(bytes) + " bytes", code);
         memory_ = static_cast<std::byte*>(memory);
         if (const cudaError_t code = cudaMemsetAsync(memory_, 0, bytes, stream); code != cudaSuccess) {
             cudaFree(std::exchange(memory_, nullptr));

@@ -17,6 +17,7 @@
 #include <halfstep/cuda/error.hpp>
 #include <halfstep/cuda/inspect.cuh>
 #include <halfstep/cuda/launch_tuning.hpp>
+#include <halfstep/cuda/staging.hpp>
 #include <halfstep/cuda/update.cuh>
 #include <halfstep/host/inspect.hpp>
 
@@ -89,9 +90,13 @@ class cuda_backend {
     static constexpr bool synchronous = false;
     using buffer = cuda_detail::buffer;
 
-    /// On the current device, which `stream` belongs to.
+    /// On the device of `stream`; without one, on the current device's default stream.
     explicit cuda_backend(cudaStream_t stream = nullptr) : stream_(stream) {
-        cuda_detail::check(cudaGetDevice(&device_), "cudaGetDevice");
+        cuda_detail::check_nothing_failed_before();
+        if (stream == nullptr)
+            cuda_detail::check(cudaGetDevice(&device_), "cudaGetDevice");
+        else
+            cuda_detail::check(cudaStreamGetDevice(stream, &device_), "cudaStreamGetDevice");
         int major = 0, minor = 0;
         cuda_detail::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device_), "cudaDeviceGetAttribute");
         cuda_detail::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device_), "cudaDeviceGetAttribute");
@@ -105,14 +110,17 @@ class cuda_backend {
 
     buffer allocate(std::size_t bytes) const {
         const cuda_detail::device_guard guard(device_);
+        cuda_detail::refuse_capture(stream_, "bind");
         return buffer(bytes, stream_);
     }
     void write(std::byte* to, std::byte const* from, std::size_t bytes) const {
         const cuda_detail::device_guard guard(device_);
-        cuda_detail::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream_), "cudaMemcpyAsync to the device");
+        cuda_detail::refuse_capture(stream_, "new addresses");
+        staging_.copy(to, from, bytes, stream_);
     }
     void read(std::byte* to, std::byte const* from, std::size_t bytes) const {
         const cuda_detail::device_guard guard(device_);
+        cuda_detail::refuse_capture(stream_, "read_back");
         cuda_detail::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "cudaMemcpyAsync to the host");
         cuda_detail::check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     }
@@ -140,11 +148,13 @@ class cuda_backend {
     template <class Context>
     void inspect(Context& context) {
         const cuda_detail::device_guard guard(device_);
+        cuda_detail::check_nothing_failed_before();
         look<false>(context, step_input{});
     }
     template <class Context>
     void run(Context& context, step_input const& in) {
         const cuda_detail::device_guard guard(device_);
+        cuda_detail::check_nothing_failed_before();
         look<true>(context, in);
         update(context);
     }
@@ -242,6 +252,7 @@ class cuda_backend {
     cudaStream_t stream_;
     int device_ = 0;
     launch_tuning tuning_;
+    mutable cuda_detail::staging staging_;
 };
 
 }  // namespace halfstep

@@ -12,20 +12,45 @@ namespace halfstep {
 /// A CUDA runtime call that failed, or an asynchronous error of an earlier one that it met.
 class cuda_error : public std::runtime_error {
   public:
-    cuda_error(char const* call, cudaError_t code)
-        : std::runtime_error(std::string("halfstep: ") + call + " failed: " + cudaGetErrorName(code) + " (" +
-                             cudaGetErrorString(code) + ")"),
-          code_(code) {}
+    /// Takes the error off the runtime's record, so that no later call reports it once more.
+    cuda_error(std::string const& call, cudaError_t code) : cuda_error(call, code, context_is_lost()) {}
     cudaError_t code() const { return code_; }
+    /// Nothing runs on the device in this process any more: the step and all other device memory are gone. False: the step is usable.
+    bool lost_device() const { return lost_device_; }
 
   private:
+    cuda_error(std::string const& call, cudaError_t code, bool lost)
+        : std::runtime_error("halfstep: " + call + " failed: " + cudaGetErrorName(code) + " (" + cudaGetErrorString(code) + ")" +
+                             (lost ? "; the device's context is lost, and this step with it" : "")),
+          code_(code),
+          lost_device_(lost) {}
+    static bool context_is_lost() {
+        cudaGetLastError();
+        const bool lost = cudaFree(nullptr) != cudaSuccess;
+        cudaGetLastError();
+        return lost;
+    }
+
     cudaError_t code_;
+    bool lost_device_;
 };
 
 namespace cuda_detail {
 
-inline void check(cudaError_t code, char const* call) {
+template <class Text>
+void check(cudaError_t code, Text const& call) {
     if (code != cudaSuccess) throw cuda_error(call, code);
+}
+/// An error that nobody asked for yet is not taken for one of ours.
+inline void check_nothing_failed_before() { check(cudaGetLastError(), "a CUDA call before this one"); }
+
+/// What a graph would replay with memory that is gone by then, or wait for.
+inline void refuse_capture(cudaStream_t stream, char const* what) {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
+    if (status != cudaStreamCaptureStatusNone)
+        throw std::logic_error(std::string("halfstep: ") + what +
+                               " while the step's stream is being captured; bind before, read back after: a graph takes the steps alone");
 }
 
 /// Makes `device` the current one, and restores the caller's.

@@ -15,7 +15,7 @@ namespace halfstep::cuda_detail {
 class staging {
   public:
     staging() = default;
-    staging(staging const&) = delete;
+    staging(staging const&) noexcept {}  // a copy of a backend has slots of its own
     staging& operator=(staging const&) = delete;
 
     /// Copies `bytes` to `to` in the order of `stream`. Throws cuda_error.

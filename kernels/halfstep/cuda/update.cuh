@@ -12,8 +12,16 @@
 
 namespace halfstep::cuda_detail {
 
-/// Elements a thread takes at once: 16 bytes of fp32.
-inline constexpr int update_width = 4;
+/// Elements a thread takes at once: 16 bytes of the widest stream.
+template <class Layout>
+inline constexpr int update_width = [] {
+    std::size_t widest = sizeof(typename Layout::type);
+    const auto also = [&](std::size_t size) { widest = size > widest ? size : widest; };
+    also(sizeof(typename Layout::gradient_type));
+    if (!std::is_empty_v<typename Layout::companion>) also(sizeof(typename Layout::companion));
+    if (Layout::moments > 0) also(sizeof(typename Layout::moment));
+    return static_cast<int>(16 / widest);
+}();
 
 /// One group of a launch.
 template <class Layout, class Policies>
@@ -134,11 +142,12 @@ __global__ void __launch_bounds__(launch_tuning::most_threads) update_kernel(upd
     if (threadIdx.x == 0) prepare_block(part, work);
     __syncthreads();
     const block_work<Layout> own = work;
-    const bool parameter_aligned = is_aligned<update_width>(own.parameter);
-    const bool gradient_aligned = is_aligned<update_width>(own.gradient);
-    for (int i = static_cast<int>(threadIdx.x) * update_width; i < own.size; i += static_cast<int>(blockDim.x) * update_width) {
-        if (i + update_width <= own.size)
-            update_elements<update_width>(part.table, part.policies, own, i, parameter_aligned, gradient_aligned);
+    constexpr int width = update_width<Layout>;
+    const bool parameter_aligned = is_aligned<width>(own.parameter);
+    const bool gradient_aligned = is_aligned<width>(own.gradient);
+    for (int i = static_cast<int>(threadIdx.x) * width; i < own.size; i += static_cast<int>(blockDim.x) * width) {
+        if (i + width <= own.size)
+            update_elements<width>(part.table, part.policies, own, i, parameter_aligned, gradient_aligned);
         else
             for (int j = i; j < own.size; ++j) update_elements<1>(part.table, part.policies, own, j, true, true);
     }
