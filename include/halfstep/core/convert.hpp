@@ -74,9 +74,13 @@ __device__ inline std::uint32_t narrow_by_instruction(std::uint32_t x) {
         asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(result) : "f"(__uint_as_float(x)));
     return result;
 }
-__device__ inline std::uint32_t widen_fp16_by_instruction(std::uint32_t x) {
+template <class F>
+__device__ inline std::uint32_t widen_by_instruction(std::uint32_t x) {
     float result;
-    asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(static_cast<std::uint16_t>(x)));
+    if constexpr (std::is_same_v<F, format::fp16>)
+        asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(static_cast<std::uint16_t>(x)));
+    else
+        asm("mov.b32 %0, {%1, %2};" : "=f"(result) : "h"(std::uint16_t{0}), "h"(static_cast<std::uint16_t>(x)));
     return __float_as_uint(result);
 }
 #endif
@@ -92,8 +96,8 @@ HS_FUNCTION constexpr float power_of_two(int exponent) {
 template <class F, class Bits>
 HS_FUNCTION constexpr Bits widen_bits(Bits x) {
 #if defined(__CUDA_ARCH__)
-    if constexpr (std::is_same_v<F, format::fp16> && std::is_same_v<Bits, std::uint32_t>)
-        if (!std::is_constant_evaluated()) return detail::widen_fp16_by_instruction(x);
+    if constexpr (detail::has_instruction<F> && std::is_same_v<Bits, std::uint32_t>)
+        if (!std::is_constant_evaluated()) return detail::widen_by_instruction<F>(x);
 #endif
     if constexpr (F::mantissa_bits == 23) {
         return x;
@@ -164,6 +168,21 @@ HS_FUNCTION constexpr Bits narrow_bits(Bits x) {
         if constexpr (F::has_infinity && F::mantissa_bits == 10)
             nan = Bits(format::exponent_mask<F> | quiet_bit) | ((magnitude >> shift) & Bits(quiet_bit - 1));
         return sign | select(magnitude > Bits(0x7F800000u), nan, result);
+    }
+}
+
+/// `narrow_bits` of an infinity or a NaN, in fewer instructions.
+template <class F, class Bits>
+HS_FUNCTION constexpr Bits narrow_nonfinite_bits(Bits x) {
+#if defined(__CUDA_ARCH__)
+    if (!std::is_constant_evaluated()) return narrow_bits<F>(x);
+#endif
+    if constexpr (F::exponent_bits == 8) {
+        const Bits cut = x >> (23 - F::mantissa_bits);
+        const Bits quiet = cut | Bits(std::uint32_t{1} << (F::mantissa_bits - 1));
+        return select((x & Bits(0x7FFFFFFFu)) > Bits(0x7F800000u), quiet, cut);
+    } else {
+        return narrow_bits<F>(x);
     }
 }
 

@@ -37,7 +37,12 @@ HS_FUNCTION constexpr T select(bool condition, T yes, T no) {
 HS_FUNCTION constexpr float lesser(float a, float b) { return a < b ? a : b; }
 HS_FUNCTION constexpr float greater(float a, float b) { return a > b ? a : b; }
 
-HS_BOTH_SIDES constexpr float abs(float x) { return real_of(bits_of(x) & 0x7FFFFFFFu); }
+HS_BOTH_SIDES constexpr float abs(float x) {
+#if defined(__CUDA_ARCH__)
+    if (!std::is_constant_evaluated()) return fabsf(x);
+#endif
+    return real_of(bits_of(x) & 0x7FFFFFFFu);
+}
 
 /// True for inf and NaN.
 HS_BOTH_SIDES constexpr bool is_nonfinite(float x) { return (bits_of(x) & 0x7F800000u) == 0x7F800000u; }

@@ -32,12 +32,12 @@ HS_FUNCTION constexpr Bits stochastic_narrow_bits(Bits x, Bits random) {
         result = select(magnitude < Bits(smallest_normal), (fixed + (random >> 16)) >> 16, result);
     }
     constexpr std::uint32_t largest = F::largest_bits;
-    // Above the largest finite value and below the format's range: stay at the largest.
-    constexpr std::uint32_t beyond =
-        F::exponent_bits == 8 ? 0x7F800000u : (std::uint32_t{127 + (1 << F::exponent_bits) - F::bias} << 23);
-    result = select(magnitude >= Bits(beyond), Bits(largest), result);
-    result = select(result > Bits(largest), Bits(largest), result);
-    return select(magnitude >= Bits(0x7F800000u), narrow_bits<F>(x), sign | result);
+    if constexpr (F::exponent_bits < 8) {  // above the format's range `raised` would wrap
+        constexpr std::uint32_t beyond = std::uint32_t{127 + (1 << F::exponent_bits) - F::bias} << 23;
+        result = select(magnitude >= Bits(beyond), Bits(largest), result);
+    }
+    result = sign | select(result > Bits(largest), Bits(largest), result);
+    return select(magnitude >= Bits(0x7F800000u), narrow_nonfinite_bits<F>(x), result);
 }
 
 }  // namespace halfstep

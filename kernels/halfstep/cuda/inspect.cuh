@@ -46,7 +46,7 @@ struct larger {
 
 template <class T, class Detection>
 __device__ __forceinline__ bool is_flagged(Detection const& detection, T stored, float value) {
-    if constexpr (value_detection<Detection>)
+    if constexpr (!bit_detection<Detection, T>)
         return detection.flags(value);
     else if constexpr (std::is_same_v<T, float>)
         return detection.template flags_bits<T>(bits_of(stored));
@@ -61,7 +61,6 @@ __device__ segment_partial inspect_segment(T const* gradient, int n, Detection c
     constexpr int width = sizeof(T) == 4 ? 4 : 8;
     constexpr int vectors = 8 / width;
     const int lane = static_cast<int>(threadIdx.x) % threads_per_segment;
-    const bool aligned = is_aligned<width>(gradient);
     float chain[vectors][width] = {};
     float largest = 0;
     bool flagged = false;
@@ -73,23 +72,22 @@ __device__ segment_partial inspect_segment(T const* gradient, int n, Detection c
         if constexpr (Wanted.sum_of_squares) chain[v][j] = halfstep::fma(value, value, chain[v][j]);
         if constexpr (Wanted.largest_magnitude) largest = halfstep::abs(value) > largest ? halfstep::abs(value) : largest;
     };
+    const int whole = is_aligned<width>(gradient) ? n / sum_chains * sum_chains : 0;
 #pragma unroll 4
-    for (int row = 0; row < n; row += sum_chains) {
+    for (int row = 0; row < whole; row += sum_chains)
 #pragma unroll
         for (int v = 0; v < vectors; ++v) {
-            const int first = row + v * threads_per_segment * width + lane * width;
-            if (first + width <= n) {
-                T stored[width];
-                load<width>(gradient + first, stored, aligned);
+            T stored[width];
+            load<width>(gradient + row + (v * threads_per_segment + lane) * width, stored);
 #pragma unroll
-                for (int j = 0; j < width; ++j) add(v, j, stored[j]);
-            } else {
-#pragma unroll
-                for (int j = 0; j < width; ++j)
-                    if (first + j < n) add(v, j, gradient[first + j]);
-            }
+            for (int j = 0; j < width; ++j) add(v, j, stored[j]);
         }
-    }
+    for (int row = whole; row < n; row += sum_chains)
+#pragma unroll
+        for (int v = 0; v < vectors; ++v)
+#pragma unroll
+            for (int j = 0; j < width; ++j)
+                if (const int i = row + (v * threads_per_segment + lane) * width + j; i < n) add(v, j, gradient[i]);
 
     segment_partial partial;
     if constexpr (Wanted.sum_of_squares) {

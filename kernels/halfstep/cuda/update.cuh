@@ -38,25 +38,25 @@ struct update_parts {
     update_part<Layout, Policies> part[Count];
 };
 
-/// What a block needs of its group's decision, read once.
+/// What a block needs of its group's decision and its row, read once.
 template <class Layout>
 struct block_work {
     typename Layout::rule::coefficients coefficients;
     typename Layout::type* parameter;
     typename Layout::gradient_type const* gradient;
-    std::int64_t state_offset;
-    std::uint64_t first_index;
+    typename Layout::companion* companions;
+    typename Layout::moment* moments;
+    std::int64_t moment_stride;
     noise_key key;
     noise_key next_key;  ///< beyond the next multiple of 2^32 in the group's index space
+    std::uint32_t first_index;
     float gradient_factor;
     int size;
 };
 
-/// Advances elements [i, i + N) of a block's segment.
+/// Advances elements [i, i + N) of a block's segment. Several at a time share a noise key.
 template <int N, class Layout, class Policies>
-__device__ __forceinline__ void update_elements(group_table<Layout> const& table, Policies const& policies,
-                                                block_work<Layout> const& work, int i, bool parameter_aligned,
-                                                bool gradient_aligned) {
+__device__ __forceinline__ void update_elements(Policies const& policies, block_work<Layout> const& work, int i) {
     using companion_type = typename Layout::companion;
     using moment_type = typename Layout::moment;
     constexpr int moments = Layout::moments;
@@ -65,14 +65,12 @@ __device__ __forceinline__ void update_elements(group_table<Layout> const& table
     typename Layout::gradient_type gradient[N];
     companion_type companion[N];
     moment_type moment[moments > 0 ? moments : 1][N];
-    companion_type* const companions = table.companions + work.state_offset + i;
-    moment_type* const first_moment = table.moments + work.state_offset + i;
 
-    load<N>(work.gradient + i, gradient, gradient_aligned);
-    load<N>(work.parameter + i, parameter, parameter_aligned);
-    if constexpr (has_companion) load<N>(companions, companion, true);
+    load<N>(work.gradient + i, gradient);
+    load<N>(work.parameter + i, parameter);
+    if constexpr (has_companion) load<N>(work.companions + i, companion);
 #pragma unroll
-    for (int k = 0; k < moments; ++k) load<N>(first_moment + k * table.moment_stride, moment[k], true);
+    for (int k = 0; k < moments; ++k) load<N>(work.moments + k * work.moment_stride + i, moment[k]);
 
 #pragma unroll
     for (int j = 0; j < N; ++j) {
@@ -80,9 +78,10 @@ __device__ __forceinline__ void update_elements(group_table<Layout> const& table
         if constexpr (moments > 0)
 #pragma unroll
             for (int k = 0; k < moments; ++k) own[k] = moment[k][j];
-        const auto index = static_cast<std::uint32_t>(work.first_index + static_cast<std::uint64_t>(i + j));
-        const bool beyond = index < static_cast<std::uint32_t>(work.first_index);
-        const noise<float> random{beyond ? work.next_key : work.key, index};
+        const std::uint32_t index = work.first_index + static_cast<std::uint32_t>(i + j);
+        noise<float> random{work.key, index};
+        if constexpr (N == 1)
+            if (index < work.first_index) random.key = work.next_key;
         update_element(policies, work.coefficients, work.gradient_factor, widen(gradient[j]), parameter[j], companion[j], own,
                        random);
         if constexpr (moments > 0)
@@ -90,10 +89,10 @@ __device__ __forceinline__ void update_elements(group_table<Layout> const& table
             for (int k = 0; k < moments; ++k) moment[k][j] = own[k];
     }
 
-    store<N>(work.parameter + i, parameter, parameter_aligned);
-    if constexpr (has_companion) store<N>(companions, companion, true);
+    store<N>(work.parameter + i, parameter);
+    if constexpr (has_companion) store<N>(work.companions + i, companion);
 #pragma unroll
-    for (int k = 0; k < moments; ++k) store<N>(first_moment + k * table.moment_stride, moment[k], true);
+    for (int k = 0; k < moments; ++k) store<N>(work.moments + k * work.moment_stride + i, moment[k]);
 }
 
 /// Prepares a block: finds its segment's row, and counts the step for a row without a gradient. `work.size` 0: nothing to do.
@@ -119,13 +118,17 @@ __device__ void prepare_block(update_part<Layout, Policies> const& part, block_w
     } else {
         work.coefficients = decision.coefficients;
     }
+    const std::int64_t state = row.state_offset + first;
     work.parameter = row.parameter + first;
     work.gradient = row.gradient + first;
-    work.state_offset = row.state_offset + first;
-    work.first_index = static_cast<std::uint64_t>(row.first_index + first);
+    work.companions = table.companions + state;
+    work.moments = table.moments + state;
+    work.moment_stride = table.moment_stride;
     work.gradient_factor = decision.gradient_factor;
+    const auto index = static_cast<std::uint64_t>(row.first_index + first);
     const auto step = static_cast<std::uint64_t>(decision.rule.step);
-    const auto high = static_cast<std::uint32_t>(work.first_index >> 32);
+    const auto high = static_cast<std::uint32_t>(index >> 32);
+    work.first_index = static_cast<std::uint32_t>(index);
     work.key = make_noise_key(part.policies.seed, step, table.ordinal, high);
     work.next_key = make_noise_key(part.policies.seed, step, table.ordinal, high + 1);
     work.size = static_cast<int>(row.size - first < segment_elements ? row.size - first : segment_elements);
@@ -143,14 +146,13 @@ __global__ void __launch_bounds__(launch_tuning::most_threads) update_kernel(upd
     __syncthreads();
     const block_work<Layout> own = work;
     constexpr int width = update_width<Layout>;
-    const bool parameter_aligned = is_aligned<width>(own.parameter);
-    const bool gradient_aligned = is_aligned<width>(own.gradient);
-    for (int i = static_cast<int>(threadIdx.x) * width; i < own.size; i += static_cast<int>(blockDim.x) * width) {
-        if (i + width <= own.size)
-            update_elements<width>(part.table, part.policies, own, i, parameter_aligned, gradient_aligned);
-        else
-            for (int j = i; j < own.size; ++j) update_elements<1>(part.table, part.policies, own, j, true, true);
-    }
+    const bool one_key = own.first_index + static_cast<std::uint32_t>(own.size) >= own.first_index;
+    const bool wide = one_key && is_aligned<width>(own.parameter) && is_aligned<width>(own.gradient);
+    const int whole = wide ? own.size / width * width : 0;
+    const int thread = static_cast<int>(threadIdx.x), count = static_cast<int>(blockDim.x);
+    for (int i = width * thread; i < whole; i += width * count) update_elements<width>(part.policies, own, i);
+    // What is left of an odd tensor; all of one that its owner did not align, where neighbours still share a sector.
+    for (int i = whole + thread; i < own.size; i += count) update_elements<1>(part.policies, own, i);
 }
 
 /// Companions from the parameters as they are.
