@@ -2,10 +2,9 @@
 // One of the parts of the matrix on CUDA, HALFSTEP_MATRIX_PART. CMake compiles this file once a part.
 #include <cstring>
 
+#include <cuda/device_array.hpp>
 #include <cuda/device_step.hpp>
 #include <halfstep/cuda.cuh>
-#include <thrust/copy.h>
-#include <thrust/device_vector.h>
 
 namespace matrix {
 
@@ -15,26 +14,22 @@ template <class Recipe>
 class device_step_of final : public device_step {
   public:
     void bind(byte_tensors const& parameters, byte_tensors const& gradients, int step) override {
-        parameters_.assign(parameters.bytes().begin(), parameters.bytes().end());
-        gradients_.assign(gradients.bytes().begin(), gradients.bytes().end());
+        parameters_.write(parameters.bytes());
+        gradients_.write(gradients.bytes());
         std::vector<hs::tensor_view<type>> views;
         for (int t = 0; t < tensor_count; ++t)
-            views.push_back({reinterpret_cast<type*>(raw(parameters_) + parameters.offset(t)), {tensor_sizes[t]}});
+            views.push_back({reinterpret_cast<type*>(parameters_.data() + parameters.offset(t)), {tensor_sizes[t]}});
         step_.bind(views, gradient_views(gradients, step));
     }
     void set_gradients(byte_tensors const& gradients, int step) override {
-        thrust::copy(gradients.bytes().begin(), gradients.bytes().end(), gradients_.begin());
+        gradients_.write(gradients.bytes());
         step_.bind_gradients(gradient_views(gradients, step));
     }
     hs::step_record step(float lr) override {
         step_.step(lr);
         return step_.read_back();
     }
-    std::vector<std::byte> parameters() override {
-        std::vector<std::byte> copy(parameters_.size());
-        thrust::copy(parameters_.begin(), parameters_.end(), copy.begin());
-        return copy;
-    }
+    std::vector<std::byte> parameters() override { return parameters_.read(); }
     std::vector<std::byte> state() override {
         std::vector<std::byte> all;
         step_.visit_state([&](hs::state_entry const& e) {
@@ -50,17 +45,16 @@ class device_step_of final : public device_step {
     };
     using type = typename Recipe::composition::template with_plans<type_of_group>::type;
 
-    static std::byte* raw(thrust::device_vector<std::byte>& v) { return thrust::raw_pointer_cast(v.data()); }
     std::vector<hs::tensor_view<type const>> gradient_views(byte_tensors const& gradients, int step) {
         std::vector<hs::tensor_view<type const>> views;
         for (int t = 0; t < tensor_count; ++t)
-            views.push_back({has_gradient(t, step) ? reinterpret_cast<type const*>(raw(gradients_) + gradients.offset(t)) : nullptr,
+            views.push_back({has_gradient(t, step) ? reinterpret_cast<type const*>(gradients_.data() + gradients.offset(t)) : nullptr,
                              {tensor_sizes[t]}});
         return views;
     }
 
     decltype(hs::optimizer_step(Recipe{}, hs::cuda_backend{})) step_{Recipe{}, hs::cuda_backend{}};
-    thrust::device_vector<std::byte> parameters_, gradients_;
+    device_array<std::byte> parameters_, gradients_;
 };
 
 }  // namespace

@@ -63,6 +63,29 @@ __global__ void __launch_bounds__(inspect_threads) decide_kernel(Finish finish) 
     finish();
 }
 
+/// What inspecting group `G` has to find out.
+template <class Composition, std::size_t G>
+struct statistics_of_group {
+    using plan = typename Composition::template plan<G>;
+    using detection = decltype(plan::values::detection);
+    static constexpr gradient_statistics value = needed_statistics<detection> | needed_statistics<typename Composition::clipping>;
+    static constexpr bool inspects = plan::group::trains && host::inspects_elements<typename plan::gradient_type, detection, value>;
+};
+template <class Composition, std::size_t G>
+using wanted_by_group = wanted_statistics<statistics_of_group<Composition, G>::value.sum_of_squares,
+                                          statistics_of_group<Composition, G>::value.largest_magnitude>;
+template <class Composition, std::size_t G>
+inline constexpr bool inspects_group = statistics_of_group<Composition, G>::inspects;
+/// The group whose launch decides; group_count where nobody looks at elements.
+template <class Composition>
+inline constexpr std::size_t last_inspected = [] {
+    std::size_t last = Composition::group_count;
+    for_each_index<Composition::group_count>([&](auto g) {
+        if (inspects_group<Composition, g>) last = g;
+    });
+    return last;
+}();
+
 /// The first group with the same element layout and policies types as group `G`.
 template <class Composition, std::size_t G>
 inline constexpr std::size_t first_alike = [] {
@@ -171,45 +194,36 @@ class cuda_backend {
     template <bool Step, class Context>
     void look(Context& context, step_input const& in) {
         using composition = typename Context::composition;
-        using clipping = typename composition::clipping;
         unsigned* const counter = &context.control_memory()->finished_blocks;
 
         cuda_detail::decide_finish<composition, Step> finish{context.policies(), context.control_memory(), context.ring_memory(),
                                                              record_ring_size, in, {}};
-        // Known at compile time but for empty groups: which group's launch is the last that looks at elements.
-        std::size_t last = composition::group_count;
-        context.for_each_table([&](auto const& policies, auto const& table, auto g) {
-            using detection = std::remove_cvref_t<decltype(policies.detection)>;
-            using gradient = typename composition::template plan<g>::gradient_type;
-            constexpr gradient_statistics wanted = needed_statistics<detection> | needed_statistics<clipping>;
-            if constexpr (host::inspects_elements<gradient, detection, wanted>) {
-                finish.group[g] = {table.partials, table.segments};
-                if (table.segments > 0) last = g;
-            }
+        context.for_each_table([&](auto const&, auto const& table, auto g) {
+            if constexpr (cuda_detail::inspects_group<composition, g>) finish.group[g] = {table.partials, table.segments};
         });
-        bool finished = false;
         context.for_each_table([&](auto const& policies, auto const& table, auto g) {
-            using detection = std::remove_cvref_t<decltype(policies.detection)>;
-            using gradient = typename composition::template plan<g>::gradient_type;
-            using row = std::remove_cvref_t<decltype(*table.rows)>;
-            constexpr gradient_statistics wanted = needed_statistics<detection> | needed_statistics<clipping>;
-            if constexpr (host::inspects_elements<gradient, detection, wanted>) {
-                if (table.segments == 0) return;
-                const cuda_detail::gradient_table<row> gradients{table.rows, table.row_count, table.segments, table.partials};
-                using wanted_type = cuda_detail::wanted_statistics<wanted.sum_of_squares, wanted.largest_magnitude>;
-                const unsigned blocks = grid((table.segments + cuda_detail::segments_per_block - 1) / cuda_detail::segments_per_block);
-                if (g == last) {
-                    cuda_detail::inspect_kernel<wanted_type><<<blocks, cuda_detail::inspect_threads, 0, stream_>>>(
-                        gradients, policies.detection, finish, counter);
-                    finished = true;
-                } else {
-                    cuda_detail::inspect_kernel<wanted_type><<<blocks, cuda_detail::inspect_threads, 0, stream_>>>(
-                        gradients, policies.detection, cuda_detail::no_finish{}, counter);
+            if constexpr (cuda_detail::inspects_group<composition, g>) {
+                using row = std::remove_cvref_t<decltype(*table.rows)>;
+                using wanted = cuda_detail::wanted_by_group<composition, g>;
+                constexpr bool last = cuda_detail::last_inspected<composition> == g;
+                std::int64_t blocks = (table.segments + cuda_detail::segments_per_block - 1) / cuda_detail::segments_per_block;
+                if (blocks == 0) {
+                    if (!last) return;
+                    blocks = 1;  // looks at nothing, and decides
                 }
+                const cuda_detail::gradient_table<row> gradients{table.rows, table.row_count, table.segments, table.partials};
+                const auto launch = [&](auto what) {
+                    cuda_detail::inspect_kernel<wanted><<<grid(blocks), cuda_detail::inspect_threads, 0, stream_>>>(
+                        gradients, policies.detection, what, counter);
+                };
+                if constexpr (last)
+                    launch(finish);
+                else
+                    launch(cuda_detail::no_finish{});
                 launched("the kernel that inspects gradients");
             }
         });
-        if (!finished) {  // nobody looks at elements, or there are none
+        if constexpr (cuda_detail::last_inspected<composition> == composition::group_count) {  // nobody looks at elements
             cuda_detail::decide_kernel<<<1, cuda_detail::inspect_threads, 0, stream_>>>(finish);
             launched("the kernel that decides");
         }

@@ -63,12 +63,12 @@ __device__ segment_partial inspect_segment(T const* gradient, int n, Detection c
     const int lane = static_cast<int>(threadIdx.x) % threads_per_segment;
     float chain[vectors][width] = {};
     float largest = 0;
-    bool flagged = false;
+    unsigned flagged = 0;
 
     const auto add = [&](int v, int j, T stored) {
         const float value = widen(stored);
         if constexpr (value_detection<Detection> || bit_detection<Detection, T>)
-            flagged = flagged || is_flagged(detection, stored, value);
+            flagged |= is_flagged(detection, stored, value) ? 1u : 0u;  // in a register: predicates are few, and were spilled
         if constexpr (Wanted.sum_of_squares) chain[v][j] = halfstep::fma(value, value, chain[v][j]);
         if constexpr (Wanted.largest_magnitude) largest = halfstep::abs(value) > largest ? halfstep::abs(value) : largest;
     };
@@ -111,7 +111,7 @@ __device__ segment_partial inspect_segment(T const* gradient, int n, Detection c
         partial.largest_magnitude = reduce(storage[threadIdx.x / threads_per_segment]).Reduce(largest, larger{});
     }
     const unsigned group = 0xFFu << (threadIdx.x % 32 / threads_per_segment * threads_per_segment);
-    partial.flagged = (__ballot_sync(0xFFFFFFFFu, flagged) & group) != 0 ? 1 : 0;
+    partial.flagged = (__ballot_sync(0xFFFFFFFFu, flagged != 0) & group) != 0 ? 1 : 0;
     return partial;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <cuda/device_array.hpp>
 #include <halfstep/cuda.cuh>
 
 #include "hand.cuh"
@@ -19,30 +20,6 @@ namespace hs = halfstep;
 namespace {
 
 void check(cudaError_t code) { hs::cuda_detail::check(code, "a call of the counting program"); }
-
-/// Zeroed device memory for the life of the program's step.
-template <class T>
-class device_array {
-  public:
-    explicit device_array(std::int64_t n) : n_(static_cast<std::size_t>(n)) {
-        check(cudaMalloc(&data_, n_ * sizeof(T)));
-        check(cudaMemset(data_, 0, n_ * sizeof(T)));
-    }
-    ~device_array() { cudaFree(data_); }
-    device_array(device_array const&) = delete;
-    device_array& operator=(device_array const&) = delete;
-    void write(std::vector<T> const& values) { check(cudaMemcpy(data_, values.data(), n_ * sizeof(T), cudaMemcpyHostToDevice)); }
-    std::vector<T> read() const {
-        std::vector<T> values(n_);
-        check(cudaMemcpy(values.data(), data_, n_ * sizeof(T), cudaMemcpyDeviceToHost));
-        return values;
-    }
-    T* data() const { return data_; }
-
-  private:
-    std::size_t n_;
-    T* data_ = nullptr;
-};
 
 template <class T>
 std::vector<T> pattern(std::int64_t n, float magnitude) {
@@ -57,7 +34,8 @@ inline constexpr float lr = 1e-3f;
 /// A step of `Recipe`, composed.
 template <class Recipe, class T>
 std::vector<T> composed(std::string const& way, std::int64_t n, int steps, float magnitude) {
-    device_array<T> parameters(n), gradients(n);
+    const auto size = static_cast<std::size_t>(n);
+    device_array<T> parameters(size), gradients(size);
     parameters.write(pattern<T>(n, 1));
     gradients.write(pattern<T>(n, magnitude));
     cudaStream_t stream;
@@ -107,11 +85,12 @@ struct hand_recipe {
 /// The same by hand: check or norm, decision, update.
 template <class Rule, class T, bool Norm, bool Master, int Moments, bool Compensates>
 std::vector<T> by_hand(hand_recipe const& r, std::int64_t n, int steps, float magnitude) {
-    device_array<T> parameters(n), gradients(n), compensation(Compensates ? n : 1);
-    device_array<float> master(Master ? n : 1), m(n), v(Moments == 2 ? n : 1);
+    const auto size = static_cast<std::size_t>(n);
+    device_array<T> parameters(size), gradients(size), compensation(Compensates ? size : 0);
+    device_array<float> master(Master ? size : 0), m(size), v(Moments == 2 ? size : 0);
     const std::int64_t blocks = (n + hand::block_elements - 1) / hand::block_elements;
-    device_array<float> sums(blocks);
-    device_array<unsigned> flags(blocks);
+    device_array<float> sums(static_cast<std::size_t>(blocks));
+    device_array<unsigned> flags(static_cast<std::size_t>(blocks));
     device_array<hand::decision> decided(1);
     const auto start = pattern<T>(n, 1);
     parameters.write(start);
