@@ -5,7 +5,7 @@ set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 function(halfstep_cuda_example name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE halfstep::cuda)
-  set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}" CUDA_STANDARD 20)
+  set_target_properties(${name} PROPERTIES CUDA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}")
 endfunction()
 
 # halfstep_cuda_example_test(name program arguments…)
