@@ -31,4 +31,7 @@ if(TARGET PNG::PNG AND TARGET fmt::fmt AND TARGET CLI11::CLI11)
     message(STATUS "halfstep: no cuBLAS, so the example 'train_cuda' multiplies matrices by plain kernels")
   endif()
   halfstep_cuda_example_test(cuda_train train_cuda --shrink 12 --steps 20 --seeds 1 --out train_cuda_test)
+  if(HALFSTEP_TESTS)  # what the host's train reaches in 20 steps of the same job, 18.61 dB
+    set_tests_properties(cuda_train PROPERTIES PASS_REGULAR_EXPRESSION "figure quality_cuda_fp16_dynamic 18\\.[56]")
+  endif()
 endif()
