@@ -81,8 +81,8 @@ int run(int argc, char** argv) {
         variants.push_back(train<float, recipes::fp32>(job, "fp32", progress));
         variants.push_back(train<hs::fp16, recipes::fp16_unscaled>(job, "fp16_unscaled", progress));
         variants.push_back(train<hs::fp16, recipes::fp16_static>(job, "fp16_static", progress));
-        variants.push_back(train<hs::fp16, recipes::fp16_dynamic>(job, "fp16_dynamic", progress,
-                                                                  [&](unsigned seed) { return picture_fit::scale_curve_in(out, seed); }));
+        variants.push_back(train<hs::fp16, recipes::fp16_dynamic>(
+            job, "fp16_dynamic", progress, [&](unsigned seed) { return picture_fit::scale_curve_in(out, seed); }));
         variants.push_back(train<hs::bf16, recipes::bf16_stochastic>(
             job, "bf16_stochastic", progress, [](unsigned seed) { return hs::stochastic_rounding{.seed = seed}; }));
     }

@@ -14,7 +14,8 @@ namespace picture_fit {
 /// Every pixel is the mean of `factor` × `factor` pixels; what is left over at the edges is cut off.
 inline picture shrunk(picture const& source, int factor) {
     picture result(source.width / factor, source.height / factor);
-    if (result.width < 1 || result.height < 1) throw std::invalid_argument("nothing is left of a picture shrunk so far");
+    if (result.width < 1 || result.height < 1)
+        throw std::invalid_argument("nothing is left of a picture shrunk so far");
     for (int c = 0; c < channels; ++c)
         for (int y = 0; y < result.height; ++y)
             for (int x = 0; x < result.width; ++x) {

@@ -42,16 +42,16 @@ class cublas_products final : public products<T> {
             throw std::runtime_error(std::string(call) + " failed: " + cublasGetStatusString(status));
     }
     template <class X>
-    static constexpr cudaDataType_t type = std::is_same_v<X, float>      ? CUDA_R_32F
+    static constexpr cudaDataType_t type = std::is_same_v<X, float>            ? CUDA_R_32F
                                            : std::is_same_v<X, halfstep::fp16> ? CUDA_R_16F
                                                                                : CUDA_R_16BF;
     /// c (m × n) = a · b, the inner dimension k.
     template <class C>
-    void product(cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, T const* a, int stride_a, T const* b,
-                 int stride_b, C* c, int stride_c) {
+    void product(cublasOperation_t op_a, cublasOperation_t op_b, int m, int n, int k, T const* a, int stride_a,
+                 T const* b, int stride_b, C* c, int stride_c) {
         const float one = 1, zero = 0;
-        succeeded(cublasGemmEx(handle_, op_a, op_b, m, n, k, &one, a, type<T>, stride_a, b, type<T>, stride_b, &zero, c, type<C>,
-                               stride_c, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        succeeded(cublasGemmEx(handle_, op_a, op_b, m, n, k, &one, a, type<T>, stride_a, b, type<T>, stride_b, &zero, c,
+                               type<C>, stride_c, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
                   "cublasGemmEx");
     }
 

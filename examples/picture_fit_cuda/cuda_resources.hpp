@@ -34,7 +34,8 @@ class device_array {
     /// Waits for the stream.
     std::vector<T> read(cudaStream_t stream) const {
         std::vector<T> copy(size_);
-        check(cudaMemcpyAsync(copy.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync");
+        check(cudaMemcpyAsync(copy.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost, stream),
+              "cudaMemcpyAsync");
         check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         return copy;
     }
@@ -44,9 +45,10 @@ class device_array {
     std::size_t size_;
 };
 
+/// In order with plain copies, which go to the default stream.
 class stream {
   public:
-    stream() { check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags"); }
+    stream() { check(cudaStreamCreate(&stream_), "cudaStreamCreate"); }
     stream(stream const&) = delete;
     stream& operator=(stream const&) = delete;
     ~stream() { cudaStreamDestroy(stream_); }

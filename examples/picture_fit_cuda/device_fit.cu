@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The training loop on a device. One iteration (the next learning rate, forward, backward, step) is captured and replayed; loss scale,
-// learning rate and loss stay where the kernels are.
-#include "device_fit.hpp"
-
+// The training loop on a device. One iteration (the next learning rate, forward, backward, step) is captured and
+// replayed; loss scale, learning rate and loss stay where the kernels are.
 #include <halfstep/cuda.cuh>
 #include <memory>
 
 #include "../picture_fit/recipes.hpp"
 #include "../picture_fit/scale_curve_file.hpp"
+#include "device_fit.hpp"
 #if defined(HALFSTEP_EXAMPLE_CUBLAS)
 #include "cublas_products.hpp"
 #endif
@@ -41,15 +40,13 @@ device_result fit(device_job const& job, unsigned seed, observer const& report, 
     hs::optimizer_step opt{Recipe{}, hs::cuda_backend{stream}, values...};
     opt.bind(net.parameters(), net.gradients());
 
-    // [snippet: iteration]
     const auto iterate = [&] {
         schedule.advance(stream);
-        net.backward(opt.loss_scale(), schedule.loss());            // kernels read the scale: a pointer
-        opt.step({.lr = 0, .lr_in_memory = schedule.lr()});         // on the same stream; nobody waits
+        net.backward(opt.loss_scale(), schedule.loss());     // kernels read the scale: it is a pointer
+        opt.step({.lr = 0, .lr_in_memory = schedule.lr()});  // on the same stream; nobody waits
     };
-    iterate();  // as it is: loads the kernels
+    iterate();  // the first one as it is, which loads the kernels
     const graph iteration(stream, iterate);
-    // [end]
     stopwatch watch(stream);
     for (int i = 1; i < job.settings.steps; ++i) {
         iteration.launch();
@@ -68,7 +65,8 @@ device_result fit(device_job const& job, unsigned seed, observer const& report, 
 }
 
 template <hs::storage_type T, class Recipe>
-constexpr std::size_t bytes = sizeof(T) + decltype(hs::optimizer_step{Recipe{}})::template state_bytes<hs::everything>();
+constexpr std::size_t bytes = sizeof(T) +
+                              decltype(hs::optimizer_step{Recipe{}})::template state_bytes<hs::everything>();
 
 template <hs::storage_type T, class Recipe>
 device_variant variant(std::string_view name) {
@@ -87,7 +85,8 @@ std::vector<device_variant> device_variants() {
              }},
             {"bf16_stochastic", bytes<hs::bf16, recipes::bf16_stochastic>,
              [](device_job const& job, unsigned seed, observer const& report) {
-                 return fit<hs::bf16, recipes::bf16_stochastic>(job, seed, report, hs::stochastic_rounding{.seed = seed});
+                 return fit<hs::bf16, recipes::bf16_stochastic>(job, seed, report,
+                                                                hs::stochastic_rounding{.seed = seed});
              }}};
 }
 

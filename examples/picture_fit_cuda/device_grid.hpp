@@ -42,7 +42,7 @@ class device_grids {
         for (std::size_t g = 0; g < layout.grids.size(); ++g) {
             feature_grid const& grid = layout.grids[g];
             const int cells = grid.points() - 1;
-            list_.grid[g] = {upload(grid.x(), cells), upload(grid.y(), cells), grid.points(),
+            list_.grid[g] = {upload(grid.x(), cells), upload(grid.y(), cells),       grid.points(),
                              grid.features(),         layout.grid_tensors[g].offset, column};
             column += grid.features();
         }
@@ -54,7 +54,8 @@ class device_grids {
     axis_view upload(grid_axis const& axis, int cells) {
         std::vector<int> start;
         for (int c = 0; c <= cells; ++c)
-            start.push_back(static_cast<int>(std::lower_bound(axis.cell.begin(), axis.cell.end(), c) - axis.cell.begin()));
+            start.push_back(
+                static_cast<int>(std::lower_bound(axis.cell.begin(), axis.cell.end(), c) - axis.cell.begin()));
         return {cells_.emplace_back(axis.cell).data(), fractions_.emplace_back(axis.fraction).data(),
                 starts_.emplace_back(start).data()};
     }

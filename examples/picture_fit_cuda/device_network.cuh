@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The network of picture_fit/network.hpp on a device: the same layout and first weights, the same roundings. Everything is launched on one
-/// stream, and nothing is allocated after construction.
+/// The network of picture_fit/network.hpp on a device: the same layout and first weights, the same roundings.
+/// Everything is launched on one stream, and nothing is allocated after construction.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,8 @@ namespace picture_fit {
 template <hs::storage_type T>
 class device_network {
   public:
-    device_network(network_shape const& shape, picture const& target, unsigned seed, products<T>& products, cudaStream_t stream)
+    device_network(network_shape const& shape, picture const& target, unsigned seed, products<T>& products,
+                   cudaStream_t stream)
         : layout_(shape, target.width, target.height),
           width_(target.width),
           height_(target.height),
@@ -46,12 +47,11 @@ class device_network {
     std::vector<hs::tensor_view<T>> parameters() { return views(parameters_); }
     std::vector<hs::tensor_view<T>> gradients() { return views(gradients_); }
 
-    /// Launches what leaves `*loss_scale` times the gradient of the loss in `gradients()`, and the loss in `*loss`; both in device memory.
+    /// Launches what leaves `*loss_scale` times the gradient of the loss in `gradients()`, and the loss in `*loss`;
+    /// both in device memory.
     void backward(float const* loss_scale, float* loss) {
         forward();
-        output_gradient_kernel<<<blocks_for(pixels_), threads_per_block, 0, stream_>>>(
-            product_.data(), data(layout_.biases.back()), target_.data(), pixels_, loss_scale, output_.data(), gradient_.data(),
-            squares_.data());
+        output_gradient(loss_scale);
         sum_loss_kernel<<<1, threads_per_block, 0, stream_>>>(squares_.data(), static_cast<int>(squares_.size()),
                                                               channels * pixels_, loss);
         auto input = inputs_.rbegin();
@@ -62,8 +62,9 @@ class device_network {
 
     /// The picture as the network draws it now. Waits.
     picture draw() {
-        device_array<float> unused_loss_scale(std::vector<float>{1}), unused_loss(1);
-        backward(unused_loss_scale.data(), unused_loss.data());
+        const device_array<float> unscaled(std::vector<float>{1});
+        forward();
+        output_gradient(unscaled.data());
         const std::vector<T> values = output_.read(stream_);
         picture drawn(width_, height_);
         hs::widen(std::span<T const>(values), std::span<float>(drawn.values));
@@ -74,8 +75,8 @@ class device_network {
     /// Leaves the last layer's product in `product_`.
     void forward() {
         auto input = inputs_.begin();
-        interpolate_kernel<<<blocks_for(pixels_), threads_per_block, 0, stream_>>>(grids_.list(), parameters_.data(), width_,
-                                                                                   pixels_, input->data());
+        interpolate_kernel<<<blocks_for(pixels_), threads_per_block, 0, stream_>>>(grids_.list(), parameters_.data(),
+                                                                                   width_, pixels_, input->data());
         for (std::size_t l = 0; l < layout_.weights.size(); ++l) {
             auto const& weight = layout_.weights[l];
             products_.forward(input->data(), data(weight), product_.data(), pixels_, weight.columns, weight.rows);
@@ -84,25 +85,31 @@ class device_network {
                     product_.data(), data(layout_.biases[l]), pixels_, weight.rows, input->data());
         }
     }
+    /// From the last product to the output and its gradient.
+    void output_gradient(float const* loss_scale) {
+        output_gradient_kernel<<<blocks_for(pixels_), threads_per_block, 0, stream_>>>(
+            product_.data(), data(layout_.biases.back()), target_.data(), pixels_, loss_scale, output_.data(),
+            gradient_.data(), squares_.data());
+    }
     /// From the gradient of a layer's product in `gradient_` to that of the product before.
     void backward(std::size_t layer, T const* input) {
         auto const &weight = layout_.weights[layer], &bias = layout_.biases[layer];
         products_.weight_gradient(input, gradient_.data(), gradient(weight), pixels_, weight.columns, weight.rows);
-        bias_gradient_kernel<<<static_cast<unsigned>(bias.rows), threads_per_block, 0, stream_>>>(gradient_.data(), pixels_,
-                                                                                                  gradient(bias));
+        bias_gradient_kernel<<<static_cast<unsigned>(bias.rows), threads_per_block, 0, stream_>>>(
+            gradient_.data(), pixels_, gradient(bias));
         products_.input_gradient(gradient_.data(), data(weight), product_.data(), pixels_, weight.columns, weight.rows);
         const std::int64_t size = std::int64_t{pixels_} * weight.columns;
-        round_gradient_kernel<<<blocks_for(size), threads_per_block, 0, stream_>>>(product_.data(), layer > 0 ? input : nullptr,
-                                                                                   size, gradient_.data());
+        round_gradient_kernel<<<blocks_for(size), threads_per_block, 0, stream_>>>(
+            product_.data(), layer > 0 ? input : nullptr, size, gradient_.data());
     }
     void gather_grid_gradients() {
         for (int g = 0; g < grids_.list().count; ++g) {
             grid_view const& grid = grids_.list().grid[g];
             const std::int64_t line = std::int64_t{grid.features} * grid.points;
-            gather_rows_kernel<<<blocks_for(line * height_), threads_per_block, 0, stream_>>>(grid, gradient_.data(), width_, height_,
-                                                                                             lines_.data());
-            gather_columns_kernel<<<blocks_for(line * grid.points), threads_per_block, 0, stream_>>>(grid, lines_.data(),
-                                                                                                    gradients_.data());
+            gather_rows_kernel<<<blocks_for(line * height_), threads_per_block, 0, stream_>>>(
+                grid, gradient_.data(), width_, height_, lines_.data());
+            gather_columns_kernel<<<blocks_for(line * grid.points), threads_per_block, 0, stream_>>>(
+                grid, lines_.data(), gradients_.data());
         }
     }
 
@@ -111,7 +118,9 @@ class device_network {
         hs::narrow(std::span<float const>(values), std::span<T>(result));
         return result;
     }
-    std::size_t matrix_size(int columns) const { return static_cast<std::size_t>(pixels_) * static_cast<std::size_t>(columns); }
+    std::size_t matrix_size(int columns) const {
+        return static_cast<std::size_t>(pixels_) * static_cast<std::size_t>(columns);
+    }
     int widest() const {
         int columns = 0;
         for (auto const& weight : layout_.weights) columns = std::max({columns, weight.columns, weight.rows});
@@ -139,11 +148,11 @@ class device_network {
     device_grids grids_;
     device_array<float> target_;
     device_array<T> parameters_, gradients_;
-    device_array<float> product_;     ///< of the layer at hand
-    device_array<T> gradient_;        ///< the same in the backward pass
-    device_array<T> output_;          ///< colours
-    device_array<float> squares_;     ///< squared errors, a block each
-    device_array<float> lines_;       ///< a grid's gradient, gathered along the rows
+    device_array<float> product_;        ///< of the layer at hand
+    device_array<T> gradient_;           ///< the same in the backward pass
+    device_array<T> output_;             ///< colours
+    device_array<float> squares_;        ///< squared errors, a block each
+    device_array<float> lines_;          ///< a grid's gradient, gathered along the rows
     std::list<device_array<T>> inputs_;  ///< of each layer
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Features of pixels from grids, and the transpose. A gradient is gathered: each point adds up the pixels that it touches, in their order,
-/// so that nothing depends on which thread comes first.
+/// Features of pixels from grids, and the transpose. A gradient is gathered: each point adds up the pixels that it
+/// touches, in their order, so that nothing depends on which thread comes first.
 #pragma once
 
 #include <halfstep/halfstep.hpp>

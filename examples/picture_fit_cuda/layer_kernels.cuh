@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What stands between the matrix products: bias, ReLU, loss, and each rounding to the storage type. Matrices have a row a pixel, column by
-/// column; sums are blocks' trees in a fixed order.
+/// What stands between the matrix products: bias, ReLU, loss, and each rounding to the storage type. Matrices have a
+/// row a pixel, column by column; sums are blocks' trees in a fixed order.
 #pragma once
 
 #include <cstddef>
@@ -35,12 +35,12 @@ __global__ void round_gradient_kernel(float const* product, T const* input, std:
     gradient[i] = hs::narrow<T>(passes ? product[i] : 0);
 }
 
-/// The colours as they are stored; the squared errors, a sum a block; and the gradient of the mean squared error times the loss scale,
-/// which is multiplied in before the first rounding.
+/// The colours as they are stored; the squared errors, a sum a block; and the gradient of the mean squared error times
+/// the loss scale, which is multiplied in before the first rounding.
 template <class T>
 __global__ void __launch_bounds__(threads_per_block)
-    output_gradient_kernel(float const* product, T const* bias, float const* target, int pixels, float const* loss_scale,
-                           T* output, T* gradient, float* squares) {
+    output_gradient_kernel(float const* product, T const* bias, float const* target, int pixels,
+                           float const* loss_scale, T* output, T* gradient, float* squares) {
     const std::int64_t pixel = element_of_thread();
     float sum = 0;
     if (pixel < pixels)
@@ -60,7 +60,8 @@ __global__ void __launch_bounds__(threads_per_block)
 inline __global__ void __launch_bounds__(threads_per_block)
     sum_loss_kernel(float const* squares, int count, int values, float* loss) {
     double sum = 0;
-    for (int i = static_cast<int>(threadIdx.x); i < count; i += threads_per_block) sum += static_cast<double>(squares[i]);
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += threads_per_block)
+        sum += static_cast<double>(squares[i]);
     __shared__ typename block_sum<double>::TempStorage storage;
     const double total = block_sum<double>(storage).Sum(sum);
     if (threadIdx.x == 0) *loss = static_cast<float>(total / values);

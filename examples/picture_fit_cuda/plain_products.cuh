@@ -12,8 +12,8 @@ namespace picture_fit {
 
 /// A thread an element of out = left · right. An element of `right` lies at row · row_stride + column · column_stride.
 template <class T>
-__global__ void product_kernel(T const* left, T const* right, float* out, int pixels, int inner, int columns, int row_stride,
-                               int column_stride) {
+__global__ void product_kernel(T const* left, T const* right, float* out, int pixels, int inner, int columns,
+                               int row_stride, int column_stride) {
     const std::int64_t i = element_of_thread();
     if (i >= static_cast<std::int64_t>(pixels) * columns) return;
     T const* a = left + i % pixels;
@@ -53,8 +53,8 @@ class plain_products final : public products<T> {
             gradient, weight, out, pixels, outputs, inputs, inputs, 1);
     }
     void weight_gradient(T const* input, T const* gradient, T* out, int pixels, int inputs, int outputs) override {
-        weight_gradient_kernel<<<static_cast<unsigned>(inputs * outputs), threads_per_block, 0, stream_>>>(input, gradient, pixels,
-                                                                                                           inputs, out);
+        weight_gradient_kernel<<<static_cast<unsigned>(inputs * outputs), threads_per_block, 0, stream_>>>(
+            input, gradient, pixels, inputs, out);
     }
 
   private:

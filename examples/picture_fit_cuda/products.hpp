@@ -17,7 +17,8 @@ class products {
     /// out (pixels × outputs) = input · weight
     virtual void forward(T const* input, T const* weight, float* out, int pixels, int inputs, int outputs) = 0;
     /// out (pixels × inputs) = gradient · weightᵀ
-    virtual void input_gradient(T const* gradient, T const* weight, float* out, int pixels, int inputs, int outputs) = 0;
+    virtual void input_gradient(T const* gradient, T const* weight, float* out, int pixels, int inputs,
+                                int outputs) = 0;
     /// out (inputs × outputs) = inputᵀ · gradient, rounded once
     virtual void weight_gradient(T const* input, T const* gradient, T* out, int pixels, int inputs, int outputs) = 0;
 };

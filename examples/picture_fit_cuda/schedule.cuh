@@ -17,7 +17,8 @@ inline __global__ void next_step_kernel(float const* rates, int steps, int* step
 
 class schedule {
   public:
-    explicit schedule(fit_settings const& settings) : rates_(rates_of(settings)), step_(std::vector<int>{0}), lr_(1), loss_(1) {}
+    explicit schedule(fit_settings const& settings)
+        : rates_(rates_of(settings)), step_(std::vector<int>{0}), lr_(1), loss_(1) {}
 
     /// Launches what sets the learning rate of the next step.
     void advance(cudaStream_t stream) {

@@ -47,8 +47,10 @@ class bound_step_of final : public bound_step {
     }
     void set_gradients(void const* const* gradients) override { step_.bind_gradients(views(gradients)); }
     float const* loss_scale() override {
-        if constexpr (Backend::device_memory) return step_.loss_scale();
-        else return &(loss_scale_ = step_.loss_scale());
+        if constexpr (Backend::device_memory)
+            return step_.loss_scale();
+        else
+            return &(loss_scale_ = step_.loss_scale());
     }
     void step(hs::step_input const& in) override {
         step_.step(in);
@@ -59,7 +61,8 @@ class bound_step_of final : public bound_step {
   private:
     std::vector<hs::tensor_view<T const>> views(void const* const* gradients) const {
         std::vector<hs::tensor_view<T const>> result;
-        for (std::size_t i = 0; i < sizes_.size(); ++i) result.push_back({static_cast<T const*>(gradients[i]), {sizes_[i]}});
+        for (std::size_t i = 0; i < sizes_.size(); ++i)
+            result.push_back({static_cast<T const*>(gradients[i]), {sizes_[i]}});
         return result;
     }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory and a stream of somebody else, bound through step_c.h; the composed step on the host says what has to come out. Prints "same bits".
+// Memory and a stream of somebody else, bound through step_c.h; the composed step on the host says what has to come
+// out. Prints "same bits".
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -79,7 +80,8 @@ int main() {
     expected.bind(parameters.host, gradients.host);
 
     halfstep_handle* step = nullptr;
-    refused(halfstep_create(&step, "fp17", sizes.size(), p.data(), g.data(), sizes.data(), stream), "no recipe 'fp17'; there are");
+    refused(halfstep_create(&step, "fp17", sizes.size(), p.data(), g.data(), sizes.data(), stream),
+            "no recipe 'fp17'; there are");
     if (others_memory::on_device) {
         auto wrong = p;
         wrong[3] = parameters.host[3].data();

@@ -49,12 +49,14 @@ char const* halfstep_loss_scale(halfstep_handle* step, float const** scale) {
     return sentence_of([&] { *scale = step->step->loss_scale(); });
 }
 char const* halfstep_step(halfstep_handle* step, float lr, float const* lr_in_memory) {
-    return sentence_of([&] { step->step->step({.lr = lr_in_memory != nullptr ? 0 : lr, .lr_in_memory = lr_in_memory}); });
+    return sentence_of(
+        [&] { step->step->step({.lr = lr_in_memory != nullptr ? 0 : lr, .lr_in_memory = lr_in_memory}); });
 }
 char const* halfstep_read_back(halfstep_handle* step, halfstep_record* record) {
     return sentence_of([&] {
         const halfstep::step_record r = step->step->read_back();
-        *record = {r.step, r.applied_steps, r.skipped_steps, r.gradient_norm, r.loss_scale, r.next_loss_scale, r.applied ? 1 : 0};
+        *record = {r.step,       r.applied_steps,   r.skipped_steps,  r.gradient_norm,
+                   r.loss_scale, r.next_loss_scale, r.applied ? 1 : 0};
     });
 }
 char const* halfstep_destroy(halfstep_handle* step) {
