@@ -25,6 +25,7 @@ OPEN = re.compile(r"^\s*// \[snippet: ([\w-]+)\]$")
 CLOSE = re.compile(r"^\s*// \[end\]$")
 BLOCK = re.compile(r"^<!-- (snippet|table): (\S+) -->$")
 END = "<!-- end -->"
+SOURCES = {".cpp", ".hpp", ".cu", ".cuh"}
 FENCE = re.compile(r"^\s*```\s*([\w+]*)")
 CPP = {"cpp", "c++", "cxx", "cc", "hpp", "h", "cuda", "cu"}
 
@@ -72,7 +73,7 @@ class Documentation:
         self.root, self.problems, self.used, self.shown = root, Problems(), set(), set()
         self.snippets = {}
         for folder in ("tests", "examples"):
-            for path in sorted((root / folder).rglob("*.[ch]pp")):
+            for path in sorted(p for p in (root / folder).rglob("*") if p.suffix in SOURCES):
                 found = pieces(path.relative_to(root), path.read_text(), self.problems)
                 for name, body in found.items():
                     self.snippets[f"{path.relative_to(root).as_posix()}#{name}"] = body

@@ -13,7 +13,6 @@
 #include <exception>
 #include <filesystem>
 #include <halfstep/halfstep.hpp>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -21,25 +20,15 @@
 
 #include "picture_fit/fit.hpp"
 #include "picture_fit/gallery.hpp"
+#include "picture_fit/recipes.hpp"
 #include "picture_fit/report.hpp"
+#include "picture_fit/scale_curve_file.hpp"
+#include "picture_fit/shrink.hpp"
 
 namespace hs = halfstep;
 namespace fs = std::filesystem;
 
-namespace recipes {
-
-inline constexpr hs::adamw rule{};  // PyTorch's defaults
-
-using fp32 = hs::recipe<hs::dtype<float>{}, rule>;
-using fp16_unscaled = hs::recipe<hs::fp16{}, rule, hs::no_scaling{}, hs::accept_underflow{}>;
-// The number is a guess that has to be right; this one is tiny-cuda-nn's default.
-using fp16_static = hs::recipe<hs::fp16{}, rule, hs::static_scaling{.loss_scale = 128}>;
-// Needs no guess. The default growth interval of 2000 steps is for longer runs than these.
-using fp16_dynamic =
-    hs::recipe<hs::fp16{}, rule, hs::dynamic_scaling{.growth_interval = 8}, hs::norm_check{}, hs::scale_curve<>{}>;
-using bf16_stochastic = hs::recipe<hs::bf16{}, rule, hs::stochastic_rounding{}>;
-
-}  // namespace recipes
+namespace recipes = picture_fit::recipes;
 
 namespace {
 
@@ -62,18 +51,9 @@ picture_fit::variant_result train(job const& job, std::string name, picture_fit:
     return result;
 }
 
-hs::scale_curve<> curve_in(fs::path const& folder, unsigned seed) {
-    hs::scale_curve<> curve;
-    const std::string file = (folder / fmt::format("scale_curve_seed{}.csv", seed)).string();
-    if (file.size() >= sizeof curve.path)
-        throw std::invalid_argument("the path '" + file + "' is too long for scale_curve");
-    file.copy(curve.path, file.size());
-    curve.path[file.size()] = '\0';
-    return curve;
-}
-
 int run(int argc, char** argv) {
     fs::path photograph = HALFSTEP_EXAMPLE_PHOTOGRAPH, out = "examples-out";
+    int shrink = 1;
     job job;
     job.settings.threads = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     CLI::App app{"Fits a photograph in five kinds of precision and compares them"};
@@ -83,11 +63,13 @@ int run(int argc, char** argv) {
     app.add_option("--seeds", job.seeds, "runs of each variant")->check(CLI::Range(1, 1000000));
     app.add_option("--steps", job.settings.steps, "steps of each run")->check(CLI::Range(1, 1000000));
     app.add_option("--lr", job.settings.lr, "learning rate at the start")->check(CLI::Range(0.0f, 1e3f));
+    app.add_option("--shrink", shrink, "makes the picture so many times smaller")->check(CLI::Range(1, 1000));
     app.add_option("--threads", job.settings.threads, "threads")->check(CLI::Range(1, 1000000));
     CLI11_PARSE(app, argc, argv);
 
     fs::create_directories(out);
-    job.target = picture_fit::read_png(photograph);
+    job.target = picture_fit::shrunk(picture_fit::read_png(photograph), shrink);
+    job.settings.shape = picture_fit::fitted_to(job.target, job.settings.shape);
     fmt::print("{} x {} pixels, {} parameters, {} steps, {} seeds, {} threads\n", job.target.width, job.target.height,
                picture_fit::network_layout(job.settings.shape, job.target.width, job.target.height).parameters,
                job.settings.steps, job.seeds, job.settings.threads);
@@ -99,8 +81,8 @@ int run(int argc, char** argv) {
         variants.push_back(train<float, recipes::fp32>(job, "fp32", progress));
         variants.push_back(train<hs::fp16, recipes::fp16_unscaled>(job, "fp16_unscaled", progress));
         variants.push_back(train<hs::fp16, recipes::fp16_static>(job, "fp16_static", progress));
-        variants.push_back(train<hs::fp16, recipes::fp16_dynamic>(job, "fp16_dynamic", progress,
-                                                                  [&](unsigned seed) { return curve_in(out, seed); }));
+        variants.push_back(train<hs::fp16, recipes::fp16_dynamic>(
+            job, "fp16_dynamic", progress, [&](unsigned seed) { return picture_fit::scale_curve_in(out, seed); }));
         variants.push_back(train<hs::bf16, recipes::bf16_stochastic>(
             job, "bf16_stochastic", progress, [](unsigned seed) { return hs::stochastic_rounding{.seed = seed}; }));
     }

@@ -36,6 +36,8 @@ class feature_grid {
 
     int points() const { return points_; }
     int features() const { return features_; }
+    grid_axis const& x() const { return x_; }
+    grid_axis const& y() const { return y_; }
     std::size_t size() const { return static_cast<std::size_t>(features_) * plane(); }
 
     /// Writes the features of picture row `y` to columns of `out`, which lie `stride` apart.

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "fit.hpp"
+#include "fit_result.hpp"
 
 namespace picture_fit {
 
