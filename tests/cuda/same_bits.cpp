@@ -3,6 +3,7 @@
 #include <catch.hpp>
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 
@@ -51,15 +52,19 @@ std::string difference(int index) {
 }  // namespace
 
 TEST_CASE("a device computes the host's bits for every recipe of the matrix", "[cuda]") {
-    int same = 0;
+    char const* const given = std::getenv("HALFSTEP_MATRIX_STRIDE");  // every so many recipes; each costs time under an interpreter
+    const int stride = given == nullptr ? 1 : std::atoi(given);
+    REQUIRE(stride > 0);
+    int same = 0, different_count = 0;
     std::string different;
-    for (int i = 0; i < recipe_count; ++i) {
+    for (int i = 0; i < recipe_count; i += stride) {
         const std::string what = difference(i);
         if (what.empty())
             ++same;
-        else
+        else if (++different_count <= 20)
             different += name_of(entry_at(i)) + ": " + what + "\n";
     }
-    std::printf("figure recipes_same_bits %d\nfigure recipes_different_bits %d\n", same, recipe_count - same);
+    std::printf("figure recipes_same_bits %d\nfigure recipes_different_bits %d\n", same, different_count);
     REQUIRE(different == "");
+    REQUIRE(different_count == 0);
 }

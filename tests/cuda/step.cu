@@ -136,6 +136,26 @@ TEST_CASE("a parameter without a gradient counts its own updates on the device t
     REQUIRE(same_state(host, device));
 }
 
+TEST_CASE("gradients at new addresses each step, with no wait between: every step sees its own", "[cuda]") {
+    using recipe = hs::recipe<hs::bf16{}, hs::lion{}>;
+    stream s;
+    hs::optimizer_step host{recipe{}};
+    hs::optimizer_step device{recipe{}, hs::cuda_backend{s}};
+    twin<hs::bf16> p(5000, 1), even(5000, 2), odd(5000, 3);
+    host.bind(p.on_host(), even.on_host());
+    device.bind(p.on_device(), even.on_device());
+    for (int t = 0; t < 9; ++t) {
+        auto& g = t % 2 == 0 ? even : odd;
+        host.bind_gradients(g.on_host());
+        device.bind_gradients(g.on_device());
+        host.step(0.01f * static_cast<float>(1 + t));
+        device.step(0.01f * static_cast<float>(1 + t));
+    }
+    REQUIRE(device.read_back().applied_steps == 9);
+    REQUIRE(p.same());
+    REQUIRE(same_state(host, device));
+}
+
 TEST_CASE("10.3 the step can be captured and replayed", "[cuda]") {
     using recipe = hs::recipe<hs::fp16{}, hs::adamw{}, hs::clip_by_norm{}, hs::dynamic_scaling{.initial_scale = 64, .growth_interval = 2}>;
     stream s;

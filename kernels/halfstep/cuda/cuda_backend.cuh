@@ -133,17 +133,17 @@ class cuda_backend {
 
     buffer allocate(std::size_t bytes) const {
         const cuda_detail::device_guard guard(device_);
-        cuda_detail::refuse_capture(stream_, "bind");
+        cuda_detail::refuse_capture(stream_);
         return buffer(bytes, stream_);
     }
     void write(std::byte* to, std::byte const* from, std::size_t bytes) const {
         const cuda_detail::device_guard guard(device_);
-        cuda_detail::refuse_capture(stream_, "new addresses");
+        cuda_detail::refuse_capture(stream_);
         staging_.copy(to, from, bytes, stream_);
     }
     void read(std::byte* to, std::byte const* from, std::size_t bytes) const {
         const cuda_detail::device_guard guard(device_);
-        cuda_detail::refuse_capture(stream_, "read_back");
+        cuda_detail::refuse_capture(stream_);
         cuda_detail::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "cudaMemcpyAsync to the host");
         cuda_detail::check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     }

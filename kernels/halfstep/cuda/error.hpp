@@ -44,13 +44,13 @@ void check(cudaError_t code, Text const& call) {
 /// An error that nobody asked for yet is not taken for one of ours.
 inline void check_nothing_failed_before() { check(cudaGetLastError(), "a CUDA call before this one"); }
 
-/// What a graph would replay with memory that is gone by then, or wait for.
-inline void refuse_capture(cudaStream_t stream, char const* what) {
+/// A copy in a graph would be replayed with memory that is gone by then, and a wait cannot be captured.
+inline void refuse_capture(cudaStream_t stream) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
     if (status != cudaStreamCaptureStatusNone)
-        throw std::logic_error(std::string("halfstep: ") + what +
-                               " while the step's stream is being captured; bind before, read back after: a graph takes the steps alone");
+        throw std::logic_error(
+            "halfstep: the step's stream is being captured: a graph takes steps alone; bind and bind_gradients before it, read_back after");
 }
 
 /// Makes `device` the current one, and restores the caller's.
