@@ -18,14 +18,15 @@ template <class Composition, class Communicator, class Groups>
 class step_context {
   public:
     using composition = Composition;
+    using communicator = Communicator;
     using policy_values = typename Composition::policy_values;
     using control_block = typename Composition::control_block;
     using sharding = typename Composition::sharding;
 
     /// `control` lies in the backend's memory, and so does `ring`: null, or places for `record_ring_size` records.
     step_context(policy_values const& policies, control_block* control, step_record* ring, Groups& groups,
-                 sharding const& layout, Communicator& communicator)
-        : policies_(policies), control_(control), ring_(ring), groups_(groups), layout_(layout), communicator_(communicator) {}
+                 sharding const& layout, Communicator& ranks)
+        : policies_(policies), control_(control), ring_(ring), groups_(groups), layout_(layout), communicator_(ranks) {}
 
     policy_values const& policies() const { return policies_; }
     /// For a backend whose memory is the host's.

@@ -119,19 +119,19 @@ HS_BOTH_SIDES constexpr float fma(float a, float b, float c) {
 
 /// The correctly rounded square root.
 HS_BOTH_SIDES constexpr double sqrt(double x) {
+    if (std::is_constant_evaluated()) return detail::exact_sqrt(x);
 #if defined(__CUDA_ARCH__)
     return __dsqrt_rn(x);
 #else
-    if (std::is_constant_evaluated()) return detail::exact_sqrt(x);
     return __builtin_sqrt(x);
 #endif
 }
 HS_BOTH_SIDES constexpr float sqrt(float x) {
+    // Twice 24 bits and two more fit a double, so rounding twice is rounding once (Figueroa, 1995).
+    if (std::is_constant_evaluated()) return static_cast<float>(detail::exact_sqrt(x));
 #if defined(__CUDA_ARCH__)
     return __fsqrt_rn(x);
 #else
-    // Twice 24 bits and two more fit a double, so rounding twice is rounding once (Figueroa, 1995).
-    if (std::is_constant_evaluated()) return static_cast<float>(detail::exact_sqrt(x));
     return __builtin_sqrtf(x);
 #endif
 }
@@ -139,11 +139,11 @@ HS_BOTH_SIDES constexpr float sqrt(float x) {
 /// `a * b`, rounded before anything is added to it: no compiler contracts it into an fma. For the few products of doubles
 /// that feed a sum; products of floats that do are written as `fma`.
 HS_BOTH_SIDES constexpr double multiply(double a, double b) {
+    if (std::is_constant_evaluated()) return a * b;
 #if defined(__CUDA_ARCH__)
     return __dmul_rn(a, b);
 #else
     double product = a * b;
-    if (std::is_constant_evaluated()) return product;
 #if defined(__x86_64__)
     __asm__("" : "+x"(product));
 #elif defined(__aarch64__)

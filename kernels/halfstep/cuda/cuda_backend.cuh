@@ -17,6 +17,7 @@
 #include <halfstep/cuda/error.hpp>
 #include <halfstep/cuda/inspect.cuh>
 #include <halfstep/cuda/launch_tuning.hpp>
+#include <halfstep/cuda/runs_on_device.hpp>
 #include <halfstep/cuda/staging.hpp>
 #include <halfstep/cuda/update.cuh>
 #include <halfstep/host/inspect.hpp>
@@ -170,12 +171,14 @@ class cuda_backend {
 
     template <class Context>
     void inspect(Context& context) {
+        cuda_detail::require_runs<typename Context::composition, typename Context::communicator>();
         const cuda_detail::device_guard guard(device_);
         cuda_detail::check_nothing_failed_before();
         look<false>(context, step_input{});
     }
     template <class Context>
     void run(Context& context, step_input const& in) {
+        cuda_detail::require_runs<typename Context::composition, typename Context::communicator>();
         const cuda_detail::device_guard guard(device_);
         cuda_detail::check_nothing_failed_before();
         look<true>(context, in);
