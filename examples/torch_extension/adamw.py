@@ -22,6 +22,9 @@ class AdamW:
     def __init__(self, torch, library, parameters, recipe="fp16_adamw"):
         self._library, self._parameters, self._handle = ctypes.CDLL(library), list(parameters), ctypes.c_void_p()
         device = self._parameters[0].device
+        dtype = {"fp16_adamw": torch.float16, "bf16_adamw": torch.bfloat16, "fp32_adamw": torch.float32}[recipe]
+        if any(p.dtype != dtype or p.device != device or not p.is_contiguous() for p in self._parameters):
+            raise ValueError(f"{recipe} takes dense tensors of {dtype} on one device")
         stream = torch.cuda.current_stream().cuda_stream if device.type == "cuda" else None
         sizes = (ctypes.c_int64 * len(self._parameters))(*(p.numel() for p in self._parameters))
         self._call("create", ctypes.byref(self._handle), recipe.encode(), ctypes.c_size_t(len(sizes)),
