@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(threads_per_block)
 }
 
 /// One block: the mean squared error.
-inline __global__ void __launch_bounds__(threads_per_block)
+static __global__ void __launch_bounds__(threads_per_block)
     sum_loss_kernel(float const* squares, int count, int values, float* loss) {
     double sum = 0;
     for (int i = static_cast<int>(threadIdx.x); i < count; i += threads_per_block)

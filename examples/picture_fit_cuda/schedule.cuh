@@ -10,7 +10,7 @@
 
 namespace picture_fit {
 
-inline __global__ void next_step_kernel(float const* rates, int steps, int* step, float* lr) {
+static __global__ void next_step_kernel(float const* rates, int steps, int* step, float* lr) {
     *lr = rates[*step < steps ? *step : steps - 1];
     ++*step;
 }
