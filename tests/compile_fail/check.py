@@ -139,7 +139,8 @@ def main(arguments: list) -> int:
             for i, c in enumerate(compilers_found()):
                 prelude = pathlib.Path(folder) / str(i)
                 build_prelude(c, prelude)
-                good = check(c, sorted(HERE.glob("*.cpp")), prelude) and good
+                sources = [*HERE.glob("*.cpp"), *(HERE.glob("*.cu") if c.kind == "nvcc" else [])]
+                good = check(c, sorted(sources), prelude) and good
         return 0 if good else 1
     sys.exit(__doc__)
 

@@ -29,7 +29,7 @@ def faults_of_sources(said: list) -> list:
 
 def faults_of_cases(said: list) -> list:
     compile_time = {s.text for s in said if s.kind in ("static_assert", "validate")}
-    tested = {sentence for source in HERE.glob("*.cpp") for sentence in cases_of(source).values() if sentence}
+    tested = {sentence for source in (*HERE.glob("*.cpp"), *HERE.glob("*.cu")) for sentence in cases_of(source).values() if sentence}
     return [f"no case in tests/compile_fail is refused with: {text}" for text in sorted(compile_time - tested)] + [
         f"a case expects what the library never says: {text}" for text in sorted(tested - compile_time)
     ]

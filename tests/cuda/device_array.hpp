@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Device memory of a test, without what Thrust costs to compile.
+/// Device memory and a stream of a test, without what Thrust costs to compile.
 #pragma once
 
 #include <cstddef>
@@ -41,4 +41,16 @@ class device_array {
     static void check(cudaError_t code, char const* call) { halfstep::cuda_detail::check(code, call); }
     std::size_t size_ = 0;
     T* data_ = nullptr;
+};
+
+class device_stream {
+  public:
+    device_stream() { halfstep::cuda_detail::check(cudaStreamCreate(&stream_), "cudaStreamCreate"); }
+    ~device_stream() { cudaStreamDestroy(stream_); }
+    device_stream(device_stream const&) = delete;
+    device_stream& operator=(device_stream const&) = delete;
+    operator cudaStream_t() const { return stream_; }
+
+  private:
+    cudaStream_t stream_ = nullptr;
 };

@@ -15,16 +15,6 @@ namespace {
 
 using recipe = hs::recipe<hs::fp16{}, hs::adamw{}>;
 
-class stream {
-  public:
-    stream() { REQUIRE(cudaStreamCreate(&stream_) == cudaSuccess); }
-    ~stream() { cudaStreamDestroy(stream_); }
-    operator cudaStream_t() const { return stream_; }
-
-  private:
-    cudaStream_t stream_ = nullptr;
-};
-
 /// A step that is bound to a hundred parameters.
 struct bound_step {
     bound_step() {
@@ -39,7 +29,7 @@ struct bound_step {
         opt.step(0.1f);
         REQUIRE(opt.read_back().applied_steps == before + 1);
     }
-    stream s;
+    device_stream s;
     device_array<hs::fp16> parameters{100}, gradients{100};
     decltype(hs::optimizer_step(recipe{}, hs::cuda_backend{})) opt{recipe{}, hs::cuda_backend{s}};
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One of the parts of the matrix on CUDA, HALFSTEP_MATRIX_PART. CMake compiles this file once a part.
+#include <cstdlib>
 #include <cstring>
 
 #include <cuda/device_array.hpp>
@@ -26,8 +27,17 @@ class device_step_of final : public device_step {
         step_.bind_gradients(gradient_views(gradients, step));
     }
     hs::step_record step(float lr) override {
-        step_.step(lr);
+        if (!replays_) {
+            step_.step(lr);
+        } else {  // captured at the first step, replayed with whatever then lies in memory
+            lr_.write(std::vector{lr});
+            if (graph_ == nullptr) capture();
+            check(cudaGraphLaunch(graph_, stream_), "cudaGraphLaunch");
+        }
         return step_.read_back();
+    }
+    ~device_step_of() override {
+        if (graph_ != nullptr) cudaGraphExecDestroy(graph_);
     }
     std::vector<std::byte> parameters() override { return parameters_.read(); }
     std::vector<std::byte> state() override {
@@ -53,8 +63,22 @@ class device_step_of final : public device_step {
         return views;
     }
 
-    decltype(hs::optimizer_step(Recipe{}, hs::cuda_backend{})) step_{Recipe{}, hs::cuda_backend{}};
+    void capture() {
+        cudaGraph_t graph = nullptr;
+        check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
+        step_.step(hs::step_input{.lr = 0, .lr_in_memory = lr_.data()});
+        check(cudaStreamEndCapture(stream_, &graph), "cudaStreamEndCapture");
+        check(cudaGraphInstantiate(&graph_, graph, 0), "cudaGraphInstantiate");
+        check(cudaGraphDestroy(graph), "cudaGraphDestroy");
+    }
+    static void check(cudaError_t code, char const* call) { hs::cuda_detail::check(code, call); }
+
+    bool replays_ = std::getenv("HALFSTEP_MATRIX_GRAPH") != nullptr;
+    device_stream stream_;
+    decltype(hs::optimizer_step(Recipe{}, hs::cuda_backend{})) step_{Recipe{}, hs::cuda_backend{stream_}};
     device_array<std::byte> parameters_, gradients_;
+    device_array<float> lr_{1};
+    cudaGraphExec_t graph_ = nullptr;
 };
 
 }  // namespace

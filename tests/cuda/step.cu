@@ -2,10 +2,12 @@
 // The CUDA step as a user meets it: several groups, sizes around every boundary, misaligned views, gradients that move, graphs, errors.
 #include <catch.hpp>
 
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <vector>
 
+#include <cuda/device_array.hpp>
 #include <halfstep/cuda.cuh>
 #include <thrust/copy.h>
 #include <thrust/device_vector.h>
@@ -67,23 +69,13 @@ bool same_state(Host& host, Device& device) {
     return a == b;
 }
 
-class stream {
-  public:
-    stream() { REQUIRE(cudaStreamCreate(&stream_) == cudaSuccess); }
-    ~stream() { cudaStreamDestroy(stream_); }
-    operator cudaStream_t() const { return stream_; }
-
-  private:
-    cudaStream_t stream_ = nullptr;
-};
-
 }  // namespace
 
 TEST_CASE("groups of different dtypes, any size and any alignment give the host's bits", "[cuda]") {
     const std::int64_t size = GENERATE(0, 1, 255, 256, 257, 4097, 100003);
     const std::size_t skew = GENERATE(0u, 1u, 3u);
     CAPTURE(size, skew);
-    stream s;
+    device_stream s;
     hs::optimizer_step host{mixed{}};
     hs::optimizer_step device{mixed{}, hs::cuda_backend{s}};
     twin<hs::bf16> p0(size, 1, skew), g0(size, 2);
@@ -116,7 +108,7 @@ TEST_CASE("groups of different dtypes, any size and any alignment give the host'
 
 TEST_CASE("a parameter without a gradient counts its own updates on the device too", "[cuda]") {
     using recipe = hs::recipe<hs::dtype<float>{}, hs::adamw{}>;
-    stream s;
+    device_stream s;
     hs::optimizer_step host{recipe{}};
     hs::optimizer_step device{recipe{}, hs::cuda_backend{s}};
     twin<float> a(10, 1), b(5000, 2), ga(10, 3), gb(5000, 4);
@@ -138,7 +130,7 @@ TEST_CASE("a parameter without a gradient counts its own updates on the device t
 
 TEST_CASE("gradients at new addresses each step, with no wait between: every step sees its own", "[cuda]") {
     using recipe = hs::recipe<hs::bf16{}, hs::lion{}>;
-    stream s;
+    device_stream s;
     hs::optimizer_step host{recipe{}};
     hs::optimizer_step device{recipe{}, hs::cuda_backend{s}};
     twin<hs::bf16> p(5000, 1), even(5000, 2), odd(5000, 3);
@@ -158,7 +150,7 @@ TEST_CASE("gradients at new addresses each step, with no wait between: every ste
 
 TEST_CASE("10.3 the step can be captured and replayed", "[cuda]") {
     using recipe = hs::recipe<hs::fp16{}, hs::adamw{}, hs::clip_by_norm{}, hs::dynamic_scaling{.initial_scale = 64, .growth_interval = 2}>;
-    stream s;
+    device_stream s;
     hs::optimizer_step plain{recipe{}};
     hs::optimizer_step replayed{recipe{}, hs::cuda_backend{s}};
     twin<hs::fp16> p(5000, 1), g(5000, 2);
@@ -192,9 +184,55 @@ TEST_CASE("10.3 the step can be captured and replayed", "[cuda]") {
     cudaGraphDestroy(graph);
 }
 
+TEST_CASE("with a learning rate in memory that is none, a step is skipped and the loss scale stays", "[cuda]") {
+    using recipe = hs::recipe<hs::fp16{}, hs::sgd<>{}, hs::dynamic_scaling{.initial_scale = 8, .growth_interval = 1}>;
+    device_stream s;
+    hs::optimizer_step step{recipe{}, hs::cuda_backend{s}};
+    twin<hs::fp16> p(10, 1), g(10, 2);
+    step.bind(p.on_device(), g.on_device());
+    thrust::device_vector<float> lr(1), loss(1, 3.0f);
+    const hs::step_input in{.lr = 0, .lr_in_memory = thrust::raw_pointer_cast(lr.data()), .loss_in_memory = thrust::raw_pointer_cast(loss.data())};
+    for (float bad : {-1.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        lr[0] = bad;
+        step.step(in);
+        const auto seen = step.read_back();
+        REQUIRE(!seen.applied);
+        REQUIRE(seen.next_loss_scale == 8);
+        REQUIRE(seen.loss == 3);
+        REQUIRE(p.same());
+    }
+    lr[0] = 0.5f;
+    step.step(in);
+    REQUIRE(step.read_back().applied);
+    REQUIRE(step.skipped_steps() == 3);
+    REQUIRE(step.last().next_loss_scale == 16);
+}
+
+TEST_CASE("a report on each tensor says which one overflowed, as on the host", "[cuda]") {
+    using recipe = hs::recipe<hs::fp16{}, hs::adamw{}, hs::clip_by_norm{}, hs::nonfinite_check{}>;
+    device_stream s;
+    hs::optimizer_step host{recipe{}};
+    hs::optimizer_step device{recipe{}, hs::cuda_backend{s}};
+    twin<hs::fp16> a(9000, 1), b(0, 2), c(77, 3), ga(9000, 4), gb(0, 5), gc(77, 6);
+    host.bind(std::vector{a.on_host(), b.on_host(), c.on_host()}, std::vector{ga.on_host(), gb.on_host(), gc.on_host()});
+    device.bind(std::vector{a.on_device(), b.on_device(), c.on_device()}, std::vector{ga.on_device(), gb.on_device(), gc.on_device()});
+    gc.poke(70, std::numeric_limits<float>::infinity());
+    host.step(0.1f);
+    device.step(0.1f);
+    const auto expected = host.tensor_reports<hs::everything>(), got = device.tensor_reports<hs::everything>();
+    REQUIRE((got.size() == 3 && expected.size() == 3));
+    REQUIRE((!got[0].flagged && !got[1].flagged && got[2].flagged));
+    for (std::size_t t = 0; t < 3; ++t) {
+        REQUIRE(got[t].flagged == expected[t].flagged);
+        REQUIRE(got[t].largest_magnitude == expected[t].largest_magnitude);
+    }
+    REQUIRE(got[1].sum_of_squares == 0);
+    REQUIRE(std::fabs(got[0].sum_of_squares - expected[0].sum_of_squares) <= 1e-14 * expected[0].sum_of_squares);
+}
+
 TEST_CASE("the loss scale is read on the device, telemetry is drained by read_back", "[cuda]") {
     using recipe = hs::recipe<hs::fp16{}, hs::sgd<>{}, hs::dynamic_scaling{.initial_scale = 8, .growth_interval = 1}, hs::scale_curve<>{}>;
-    stream s;
+    device_stream s;
     hs::optimizer_step step{recipe{}, hs::cuda_backend{s}, hs::scale_curve<>{.path = "device_scale_curve.csv"}};
     twin<hs::fp16> p(10, 1), g(10, 2);
     step.bind(p.on_device(), g.on_device());
@@ -215,7 +253,7 @@ TEST_CASE("the loss scale is read on the device, telemetry is drained by read_ba
 
 TEST_CASE("host tensors bound to a CUDA step are refused by name, and the step stays usable", "[cuda]") {
     using recipe = hs::recipe<hs::fp16{}, hs::sgd<>{}>;
-    stream s;
+    device_stream s;
     hs::optimizer_step step{recipe{}, hs::cuda_backend{s}};
     twin<hs::fp16> p(100, 1), g(100, 2);
     step.bind(p.on_device(), g.on_device());
@@ -232,7 +270,7 @@ TEST_CASE("host tensors bound to a CUDA step are refused by name, and the step s
 
 TEST_CASE("an error of an earlier asynchronous call is thrown by the call that meets it", "[cuda]") {
     using recipe = hs::recipe<hs::fp16{}, hs::sgd<>{}>;
-    stream s;
+    device_stream s;
     hs::optimizer_step step{recipe{}, hs::cuda_backend{s}};
     twin<hs::fp16> p(100, 1), g(100, 2);
     step.bind(p.on_device(), g.on_device());

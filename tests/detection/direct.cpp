@@ -171,9 +171,9 @@ TEST_CASE("what detectors say of themselves") {
     STATIC_REQUIRE(hs::needed_statistics<hs::nonfinite_check> == hs::gradient_statistics{});
     // A detector that looks at nothing costs no read of the gradients; one that does, does.
     constexpr hs::gradient_statistics none{}, squares{.sum_of_squares = true};
-    STATIC_REQUIRE(!hs::host::inspects_elements<float, hs::no_check, none>);
-    STATIC_REQUIRE(hs::host::inspects_elements<float, hs::no_check, squares>);
-    STATIC_REQUIRE(hs::host::inspects_elements<hs::fp16, hs::exponent_check, none>);
+    STATIC_REQUIRE(!hs::inspects_elements<float, hs::no_check, none>);
+    STATIC_REQUIRE(hs::inspects_elements<float, hs::no_check, squares>);
+    STATIC_REQUIRE(hs::inspects_elements<hs::fp16, hs::exponent_check, none>);
 }
 
 TEST_CASE("the verdict on a report") {

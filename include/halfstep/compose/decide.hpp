@@ -37,9 +37,6 @@ template <class Composition>
 HS_FUNCTION constexpr void decide(typename Composition::policy_values const& policies,
                                   typename Composition::control_block& control, step_input const& in) {
     constexpr bool clips_by_norm = needed_statistics<typename Composition::clipping>.sum_of_squares;
-    const float scale = policies.scaling.scale(control.scaling);
-    const double unscale = 1 / (static_cast<double>(scale) * in.micro_batches);
-
     gradient_report total;
     bool norm_known = true;  // of all gradients; the norm of some groups would pass for it
     for (auto const& report : control.reports) {
@@ -53,20 +50,26 @@ HS_FUNCTION constexpr void decide(typename Composition::policy_values const& pol
         norm_known = norm_known && (!group::trains || needed_statistics<detection>.sum_of_squares);
     });
     norm_known = norm_known || clips_by_norm;
-    const double norm = multiply(halfstep::sqrt(total.sum_of_squares), unscale);
+    const double scaled_norm = halfstep::sqrt(total.sum_of_squares);
+    const float scale = policies.scaling.scale(control.scaling);
+    const double unscale = 1 / (static_cast<double>(scale) * in.micro_batches);
+    const double norm = multiply(scaled_norm, unscale);
     total.loss_scale = scale;
-    total.loss = in.loss;
+    total.loss = in.loss_in_memory == nullptr ? in.loss : *in.loss_in_memory;
     total.overflowed = overflow_found<Composition>(policies, control) || (clips_by_norm && is_nonfinite(norm));
 
+    // A rate of the call was checked by the host; one in memory can only be met here, and no parameter shall meet it.
     const float lr = in.lr_in_memory == nullptr ? in.lr : *in.lr_in_memory;
+    const bool usable_lr = lr >= 0 && !is_nonfinite(lr);
+    const bool apply = usable_lr && !total.overflowed;
 
     ++control.steps;
-    ++(total.overflowed ? control.skipped_steps : control.applied_steps);
+    ++(apply ? control.applied_steps : control.skipped_steps);
     for_each_index<Composition::group_count>([&](auto g) {
         auto const& group = get<g>(policies.groups);
         auto& decision = get<g>(control.decisions);
-        decision.apply = !total.overflowed;
-        if (total.overflowed) return;
+        decision.apply = apply;
+        if (!apply) return;
         const gradient_norms norms{multiply(halfstep::sqrt(control.reports[g].sum_of_squares), unscale), norm};
         decision.gradient_factor = static_cast<float>(unscale * static_cast<double>(policies.clipping.factor(norms)));
         decision.rule = {lr * group.group.lr_factor, group.group.weight_decay_factor, control.applied_steps};
@@ -74,16 +77,16 @@ HS_FUNCTION constexpr void decide(typename Composition::policy_values const& pol
     });
 
     control.micro_batch_overflowed = false;
-    policies.scaling.update(control.scaling, total);
+    if (usable_lr) policies.scaling.update(control.scaling, total);
     control.last = {control.steps,
-                    !total.overflowed,
+                    apply,
                     scale,
                     policies.scaling.scale(control.scaling),
                     norm_known ? norm : std::numeric_limits<double>::quiet_NaN(),
                     control.applied_steps,
                     control.skipped_steps,
                     lr,
-                    in.loss};
+                    total.loss};
 }
 
 }  // namespace halfstep

@@ -270,6 +270,32 @@ class optimizer_step {
         return control_->seen().reports[g < Composition::group_count ? g : 0];
     }
 
+    /// A report on each of a group's tensors, in the order of `bind`, from the gradients that were inspected last: which one overflowed, how
+    /// large each one's are. Flags and maxima are the same on every backend, sums up to the order of their additions. Waits on a device.
+    template <class Tag>
+    std::vector<gradient_report> tensor_reports() {
+        constexpr std::size_t g = index_of<Tag>();
+        std::vector<gradient_report> reports;
+        if constexpr (g < Composition::group_count) {
+            using detection = decltype(plan_at<g>::values::detection);
+            constexpr gradient_statistics wanted = needed_statistics<detection> | needed_statistics<typename Composition::clipping>;
+            constexpr bool looks = plan_at<g>::group::trains && inspects_elements<typename plan_at<g>::gradient_type, detection, wanted>;
+            static_assert(looks, "halfstep: tensor_reports: nothing in this recipe looks at the gradients of that group");
+            if constexpr (looks) {
+                auto const& group = get<g>(groups_);
+                using table = std::remove_cvref_t<decltype(group.table())>;
+                reports.resize(group.parameters().size());
+                if constexpr (reports_tensors<Backend, table>) {
+                    const std::vector<gradient_report> of_rows = backend_.tensor_reports(group.table());
+                    for (std::size_t r = 0; r < of_rows.size(); ++r) reports[group.slices()[r].tensor] = of_rows[r];
+                } else {
+                    diagnose::a_reporting_backend<Backend, table>();
+                }
+            }
+        }
+        return reports;
+    }
+
     /// Bytes a parameter that the step keeps for a group, beside the parameter.
     template <class Tag>
     static constexpr std::size_t state_bytes() {
@@ -506,6 +532,10 @@ class optimizer_step<invalid_composition, Backend, Communicator> {
     template <class Tag>
     gradient_report const& report() const {
         return report_;
+    }
+    template <class Tag>
+    std::vector<gradient_report> tensor_reports() {
+        return {};
     }
     template <class Tag>
     static constexpr std::size_t state_bytes() {

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include <halfstep/core/report.hpp>
 #include <halfstep/core/slots.hpp>
@@ -51,6 +52,11 @@ template <class P, class Context>
 concept inspects = requires(P& p, Context& context) { p.inspect(context); };
 template <class P, class Context>
 concept runs = requires(P& p, Context& context, step_input const in) { p.run(context, in); };
+/// `tensor_reports(table)`: a report on each row of a group, from what the last inspection left in its partials. Waits on a device.
+template <class P, class Table>
+concept reports_tensors = requires(P const p, Table const table) {
+    { p.tensor_reports(table) } -> std::same_as<std::vector<gradient_report>>;
+};
 
 namespace archetype {
 struct execution_backend {
@@ -99,6 +105,12 @@ template <class P, class Context>
 consteval auto a_running_backend() {
     static_assert(runs<P, Context>,
                   "halfstep: this execution backend lacks 'void run(Context&, step_input const&)' for this composition");
+}
+template <class P, class Table>
+consteval auto a_reporting_backend() {
+    static_assert(reports_tensors<P, Table>,
+                  "halfstep: this execution backend lacks 'std::vector<gradient_report> tensor_reports(Table const&) const' for "
+                  "this composition");
 }
 }  // namespace diagnose
 

@@ -74,6 +74,11 @@ inline constexpr gradient_statistics needed_statistics = [] {
         return gradient_statistics{};
 }();
 
+/// True when an inspection of gradients of type `T` looks at elements at all.
+template <class T, class Detection, gradient_statistics Wanted>
+inline constexpr bool inspects_elements =
+    value_detection<Detection> || bit_detection<Detection, T> || Wanted.sum_of_squares || Wanted.largest_magnitude;
+
 namespace archetype {
 struct overflow_detection {
     using slot = overflow_detection_slot;

@@ -42,8 +42,10 @@ struct step_input {
     float lr;                                              ///< learning rate of this step, finite and >= 0
     float loss = std::numeric_limits<float>::quiet_NaN();  ///< for telemetry and loss-aware scalings; optional
     int micro_batches = 1;                                 ///< gradients are sums over so many; they are divided by it
-    /// Where the learning rate lies, in the backend's memory, if it is not `lr`: a captured step reads it at every replay.
+    /// Where the learning rate lies, in the backend's memory, if it is not `lr`: a captured step reads it at every replay. With one that is
+    /// negative or not finite the step is skipped, and the loss scale stays.
     float const* lr_in_memory = nullptr;
+    float const* loss_in_memory = nullptr;  ///< the same for the loss
 };
 
 /// What a rule computes its scalars of a step from.

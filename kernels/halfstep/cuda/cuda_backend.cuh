@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include <cuda_runtime.h>
 
@@ -19,8 +20,8 @@
 #include <halfstep/cuda/launch_tuning.hpp>
 #include <halfstep/cuda/runs_on_device.hpp>
 #include <halfstep/cuda/staging.hpp>
+#include <halfstep/cuda/tensor_reports.cuh>
 #include <halfstep/cuda/update.cuh>
-#include <halfstep/host/inspect.hpp>
 
 namespace halfstep {
 
@@ -70,7 +71,7 @@ struct statistics_of_group {
     using plan = typename Composition::template plan<G>;
     using detection = decltype(plan::values::detection);
     static constexpr gradient_statistics value = needed_statistics<detection> | needed_statistics<typename Composition::clipping>;
-    static constexpr bool inspects = plan::group::trains && host::inspects_elements<typename plan::gradient_type, detection, value>;
+    static constexpr bool inspects = plan::group::trains && inspects_elements<typename plan::gradient_type, detection, value>;
 };
 template <class Composition, std::size_t G>
 using wanted_by_group = wanted_statistics<statistics_of_group<Composition, G>::value.sum_of_squares,
@@ -167,6 +168,13 @@ class cuda_backend {
             cuda_detail::initialise_kernel<<<grid(table.segments), threads(), 0, stream_>>>(table, policies.storage);
             launched("the kernel that makes companions");
         }
+    }
+
+    template <class Table>
+    std::vector<gradient_report> tensor_reports(Table const& table) const {
+        const cuda_detail::device_guard guard(device_);
+        cuda_detail::refuse_capture(stream_);
+        return cuda_detail::reduce_rows(table, stream_);
     }
 
     template <class Context>

@@ -86,8 +86,10 @@ __device__ segment_partial inspect_segment(T const* gradient, int n, Detection c
 #pragma unroll
         for (int v = 0; v < vectors; ++v)
 #pragma unroll
-            for (int j = 0; j < width; ++j)
-                if (const int i = row + (v * threads_per_segment + lane) * width + j; i < n) add(v, j, gradient[i]);
+            for (int j = 0; j < width; ++j) {
+                const int i = row + (v * threads_per_segment + lane) * width + j;
+                if (i < n) add(v, j, gradient[i]);
+            }
 
     segment_partial partial;
     if constexpr (Wanted.sum_of_squares) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <vector>
 
 #include <halfstep/concepts/execution_backend.hpp>
 #include <halfstep/host/buffer.hpp>
@@ -51,6 +52,18 @@ struct host_backend {
         });
     }
 
+    /// A report a row, folded from what the last inspection left.
+    template <class Table>
+    std::vector<gradient_report> tensor_reports(Table const& table) const {
+        std::vector<gradient_report> reports(static_cast<std::size_t>(table.row_count));
+        for (std::size_t r = 0; r < reports.size(); ++r) {
+            partial_fold fold;
+            fold.add(table.partials + table.rows[r].first_segment, segments_of(table.rows[r].size));
+            reports[r] = fold.result();
+        }
+        return reports;
+    }
+
     template <class Context>
     void inspect(Context& context) const {
         look(context);
@@ -93,7 +106,7 @@ struct host_backend {
                 using detection = std::remove_cvref_t<decltype(policies.detection)>;
                 using gradient = std::remove_cvref_t<decltype(*table.rows->gradient)>;
                 constexpr gradient_statistics wanted = needed_statistics<detection> | needed_statistics<clipping>;
-                if constexpr (host::inspects_elements<gradient, detection, wanted>) {
+                if constexpr (inspects_elements<gradient, detection, wanted>) {
                     const auto part = host::share(table.segments, thread, count);
                     host::inspect_segments<wanted>(table, policies.detection, part.begin, part.end);
                 }
@@ -103,7 +116,7 @@ struct host_backend {
             using detection = std::remove_cvref_t<decltype(policies.detection)>;
             using gradient = std::remove_cvref_t<decltype(*table.rows->gradient)>;
             constexpr gradient_statistics wanted = needed_statistics<detection> | needed_statistics<clipping>;
-            if constexpr (host::inspects_elements<gradient, detection, wanted>) {
+            if constexpr (inspects_elements<gradient, detection, wanted>) {
                 partial_fold fold;
                 fold.add(table.partials, table.segments);
                 control.reports[g] = fold.result();

@@ -14,11 +14,6 @@
 
 namespace halfstep::host::inline HS_INSTRUCTION_SET {
 
-/// True when an inspection would look at elements at all.
-template <class T, class Detection, gradient_statistics Wanted>
-inline constexpr bool inspects_elements = value_detection<Detection> || bit_detection<Detection, T> ||
-                                          Wanted.sum_of_squares || Wanted.largest_magnitude;
-
 namespace detail {
 
 /// Flags of one pack, by whichever hook the detector has.
