@@ -28,6 +28,7 @@
 // case 26: halfstep: a group that trains is bound with its gradients, as bind(parameters, gradients)
 // case 27: halfstep: these gradients are not tensors of the group's gradient type (or a type of the same bits); give a contiguous range, a tensor_view, or a range of them
 // case 28: halfstep: these parameters are not tensors of the group's dtype (or a type of the same bits); give a contiguous range, a tensor_view, or a range of them
+// case 29: halfstep: tensor_reports: nothing in this recipe looks at the gradients of that group
 #include <list>
 
 #include "in_case.hpp"
@@ -132,6 +133,8 @@ void two_groups() {
     opt.bind<head>(floats, gradients);
 #elif HALFSTEP_CASE == 28
     opt.bind<ice>(floats);
+#elif HALFSTEP_CASE == 29
+    (void)opt.tensor_reports<ice>();
 #else
     opt.bind<backbone>(parameters, gradients);
     opt.bind<head>(floats, floats);

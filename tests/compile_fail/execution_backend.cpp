@@ -13,6 +13,7 @@
 // case 11: halfstep: this execution backend lacks 'void run(Context&, step_input const&)' for this composition
 // case 12: halfstep: this execution backend has memory of its own and lacks 'std::string objection_to(void const* data) const', empty where data lies in it
 // case 13: halfstep: this execution backend has memory of its own and lacks 'std::string objection_to(void const* data) const', empty where data lies in it
+// case 14: halfstep: this execution backend lacks 'std::vector<gradient_report> tensor_reports(Table const&) const' for this composition
 #include "in_case.hpp"
 
 /// Hands everything on to the stock one.
@@ -57,6 +58,12 @@ struct passing_on {
         host.initialise(policies, table);
     }
 #endif
+#if HALFSTEP_CASE != 14
+    template <class Table>
+    std::vector<hs::gradient_report> tensor_reports(Table const& table) const {
+        return host.tensor_reports(table);
+    }
+#endif
 #if HALFSTEP_CASE != 9
     template <class Context>
     void inspect(Context& context) const {
@@ -81,5 +88,6 @@ hs::step_record use() {
     hs::optimizer_step opt{hs::recipe<hs::fp16{}>{}, passing_on{}};
     opt.bind(parameters, gradients);
     opt.inspect_micro_batch();
+    (void)opt.tensor_reports<hs::everything>();
     return opt.step(opt.loss_scale());
 }

@@ -176,6 +176,10 @@ struct one_thread {  // runs the steps of another backend, here always on one th
     void initialise(Values const& policies, Table const& table) {
         host.initialise(policies, table);
     }
+    template <class Table>
+    std::vector<hs::gradient_report> tensor_reports(Table const& table) const {
+        return host.tensor_reports(table);
+    }
     template <class Context>
     void inspect(Context& context) {
         host.inspect(context);
