@@ -3,6 +3,7 @@
 """Takes the rules away one at a time, in a copy of the library, and shows that a case of this folder then fails.
 
     mutate.py COMPILER [TEXT]     only mutants whose description contains TEXT
+    HALFSTEP_JOBS=n               compilations side by side; default: one a processor
 
 Taken away are each static_assert and each throw of a validate(), and each predicate that a sentence hangs on: the rows of the
 table of compatibility, and the named requirements of the concepts. Prints the mutants that live; each is a hole in the tests.
@@ -29,7 +30,7 @@ class Mutant(NamedTuple):
     description: str
     file: pathlib.Path  # in the library
     text: str  # of the file, mutated
-    sentences: list  # a case of one of these has to fail, or a control case of the same sources
+    sentences: list  # a case of one of these has to fail, or a control case of the same sources; the likely ones first
 
 
 def without_sentence(s) -> str:
@@ -56,11 +57,14 @@ def mutants() -> list:
     found = [Mutant(f"{s.file.relative_to(ROOT)}:{s.line}: {s.text}", s.file, without_sentence(s), [s.text]) for s in said]
     for file in sorted({s.file for s in said if s.kind == "static_assert"}):
         text = file.read_text(encoding="utf-8")
-        there = [s.text for s in said if s.file == file]
+        # Those of its own file first; what another file says may hang on the predicate as well.
+        there = [s.text for s in said if s.file == file] + [s.text for s in said if s.file != file]
         for namespace in re.finditer(r"^namespace (compatibility|well_formed|bindable|\w+_needs) \{\n(.*?)^\}  // namespace", text, re.M | re.S):
             for m in re.finditer(r"^(?:concept|inline constexpr bool) (\w+)(?:<[^=;{]*>)? =", namespace.group(2), re.M):
                 begin = namespace.start(2) + m.end()
                 end = end_of_declaration(text, begin)
+                if text[begin:end].strip() == "false":
+                    continue  # what a specialization replaces
                 found.append(Mutant(f"{file.relative_to(ROOT)}: {m.group(1)}", file, f"{text[:begin]} true{text[end:]}", there))
     return found
 
@@ -88,7 +92,8 @@ def main(arguments: list) -> int:
         shutil.copy(mutant.file, copy)
         return not killed
 
-    with tempfile.TemporaryDirectory() as everything, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    jobs = int(os.environ.get("HALFSTEP_JOBS") or os.cpu_count())
+    with tempfile.TemporaryDirectory() as everything, concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         wanted = [m for m in mutants() if arguments[1:] == [] or arguments[1] in m.description]
         alive = [m.description for m, lived in zip(wanted, pool.map(lives, wanted)) if lived]
     print("\n".join(f"lives: {description}" for description in alive))

@@ -65,6 +65,17 @@ consteval auto constructed_without_recipe() {
     return std::type_identity<invalid_composition>{};
 }
 
+// What is said at run time. No templates: a file compiles the text once and not once a composition.
+[[noreturn]] inline void refuse_unbound(std::string_view tag) {
+    throw std::logic_error("halfstep: step before bind<" + std::string(tag) +
+                           ">: every group is bound first, an empty one with no tensors");
+}
+inline void say_event(scaling_event event, float floor) {
+    const std::string text = "halfstep: overflow with the loss scale at its floor of " + std::to_string(floor) + "; the step was skipped";
+    if (event == scaling_event::raise_at_floor) throw std::runtime_error(text);
+    std::fprintf(stderr, "%s\n", text.c_str());
+}
+
 }  // namespace detail
 
 /// One stretch of the state of a step, as `visit_state` hands it out.
@@ -486,19 +497,13 @@ class optimizer_step {
     }
     void require_bound() const {
         for_each_index<Composition::group_count>([&](auto g) {
-            if (!get<g>(groups_).bound())
-                throw std::logic_error("halfstep: step before bind<" + std::string(type_name<tag_at<g>>()) +
-                                       ">: every group is bound first, an empty one with no tensors");
+            if (!get<g>(groups_).bound()) detail::refuse_unbound(type_name<tag_at<g>>());
         });
     }
     void report_event() const {
         if constexpr (requires { policies_.scaling.event(control_->seen().scaling); }) {
             const scaling_event event = policies_.scaling.event(control_->seen().scaling);
-            if (event == scaling_event::none) return;
-            const std::string text = "halfstep: overflow with the loss scale at its floor of " +
-                                     std::to_string(control_->seen().last.next_loss_scale) + "; the step was skipped";
-            if (event == scaling_event::raise_at_floor) throw std::runtime_error(text);
-            std::fprintf(stderr, "%s\n", text.c_str());
+            if (event != scaling_event::none) detail::say_event(event, control_->seen().last.next_loss_scale);
         }
     }
 

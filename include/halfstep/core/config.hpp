@@ -38,3 +38,10 @@
 #define HS_HOST_INLINE inline
 #endif
 #define HS_INLINE HS_FUNCTION HS_HOST_INLINE
+
+/// For what is called rarely and from every composition: a call is cheaper than a copy.
+#if defined(__GNUC__)
+#define HS_NOINLINE __attribute__((noinline))
+#else
+#define HS_NOINLINE
+#endif

@@ -89,6 +89,7 @@ class tensor_view {
     template <contiguous_elements R>
         requires((std::same_as<element_of_t<R>, T> || std::same_as<element_of_t<R> const, T>) &&
                  !detail::is_tensor_view<std::remove_cvref_t<R>>)
+    // NOLINTNEXTLINE(bugprone-forwarding-reference-overload): a view is no such range
     constexpr tensor_view(R&& range) : data_(std::data(range)), shape_{static_cast<std::int64_t>(std::size(range))} {}
 
     constexpr T* data() const { return data_; }

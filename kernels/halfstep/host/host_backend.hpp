@@ -38,18 +38,19 @@ struct host_backend {
 
     /// Companions from the parameters as they are.
     template <class Values, class Table>
-    void initialise(Values const& policies, Table const& table) const {
-        if (table.companions == nullptr) return;
-        host::parallel(threads_for(table.elements), [&](int thread, int count) {
-            const auto part = host::share(table.segments, thread, count);
-            host::walk_segments(table, part.begin, part.end, [&](auto const& row, std::int64_t first, std::int64_t n, auto) {
-                for (std::int64_t i = first; i < first + n; ++i) {
-                    std::remove_cvref_t<decltype(*row.parameter)> parameter;  // its bytes may be those of a foreign type
-                    std::memcpy(static_cast<void*>(&parameter), row.parameter + i, sizeof parameter);
-                    table.companions[row.state_offset + i] = policies.storage.initial(parameter);
-                }
+    void initialise([[maybe_unused]] Values const& policies, [[maybe_unused]] Table const& table) const {
+        if constexpr (!std::is_empty_v<typename Table::layout::companion>) {
+            host::parallel(threads_for(table.elements), [&](int thread, int count) {
+                const auto part = host::share(table.segments, thread, count);
+                host::walk_segments(table, part.begin, part.end, [&](auto const& row, std::int64_t first, std::int64_t n, auto) {
+                    for (std::int64_t i = first; i < first + n; ++i) {
+                        std::remove_cvref_t<decltype(*row.parameter)> parameter;  // its bytes may be those of a foreign type
+                        std::memcpy(static_cast<void*>(&parameter), row.parameter + i, sizeof parameter);
+                        table.companions[row.state_offset + i] = policies.storage.initial(parameter);
+                    }
+                });
             });
-        });
+        }
     }
 
     /// A report a row, folded from what the last inspection left.
@@ -196,7 +197,7 @@ struct host_backend {
                 } else {
                     host::update_stretch<false>(piece, element, own, decision.gradient_factor, key);
                 }
-                s = advanced(s, piece.size);
+                s = host::advanced(s, piece.size);
             }
         });
 #if defined(__SSE2__)
@@ -207,17 +208,6 @@ struct host_backend {
     static std::int64_t elements_before_line(T const* p) {
         const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(p) % 64;
         return past == 0 ? 0 : static_cast<std::int64_t>((64 - past) / sizeof(T));
-    }
-    template <class Layout>
-    static host::stretch<Layout> advanced(host::stretch<Layout> s, std::int64_t n) {
-        s.parameter += n;
-        s.gradient += n;
-        if constexpr (!std::is_empty_v<typename Layout::companion>) s.companion += n;
-        if constexpr (Layout::moments > 0)
-            for (int k = 0; k < Layout::moments; ++k) s.moment[k] += n;
-        s.first_index += static_cast<std::uint64_t>(n);
-        s.size -= n;
-        return s;
     }
 };
 static_assert(execution_backend<host_backend>);

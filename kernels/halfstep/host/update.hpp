@@ -24,6 +24,19 @@ struct stretch {
     std::uint64_t first_index;  ///< of its first element in the group
 };
 
+/// What is left behind the first `n` elements.
+template <class Layout>
+stretch<Layout> advanced(stretch<Layout> s, std::int64_t n) {
+    s.parameter += n;
+    s.gradient += n;
+    if constexpr (!std::is_empty_v<typename Layout::companion>) s.companion += n;
+    if constexpr (Layout::moments > 0)
+        for (int k = 0; k < Layout::moments; ++k) s.moment[k] += n;
+    s.first_index += static_cast<std::uint64_t>(n);
+    s.size -= n;
+    return s;
+}
+
 namespace detail {
 
 /// One pack. State arrays are padded, so only what the user owns needs a partial load; a partial store all of them, since what follows
@@ -147,15 +160,19 @@ void update_stretch(stretch<Layout> const& where, Policies const& policy_values,
                 store_lanes(s.parameter + at, parameter);
         }
     }
-    packed_parameter parameter;
-    for (; i + lane_count <= s.size; i += lane_count) {
-        detail::update_lanes<Layout, true>(s, i, 0, policies, coefficients, factor, {key, index(i)}, parameter);
-        store_lanes(s.parameter + i, parameter);
-    }
-    if (i < s.size) {
-        const int rest = static_cast<int>(s.size - i);
-        detail::update_lanes<Layout, false>(s, i, rest, policies, coefficients, factor, {key, index(i)}, parameter);
-        store_lanes(s.parameter + i, parameter, rest);
+    if constexpr (Stream) {  // the rest is no whole cache line
+        if (i < s.size) update_stretch<false>(advanced(s, i), policies, coefficients, gradient_factor, key);
+    } else {
+        packed_parameter parameter;
+        for (; i + lane_count <= s.size; i += lane_count) {
+            detail::update_lanes<Layout, true>(s, i, 0, policies, coefficients, factor, {key, index(i)}, parameter);
+            store_lanes(s.parameter + i, parameter);
+        }
+        if (i < s.size) {
+            const int rest = static_cast<int>(s.size - i);
+            detail::update_lanes<Layout, false>(s, i, rest, policies, coefficients, factor, {key, index(i)}, parameter);
+            store_lanes(s.parameter + i, parameter, rest);
+        }
     }
 }
 
