@@ -9,6 +9,7 @@
 #     --sizes 1e4,1e6,tiny,1e8      --threads 1,2      --seconds 20 (for each size and number of threads)
 #     --markdown FILE       writes the tables as well; docs/performance_tables.md is where the pages take them from
 #     --no-google           without Google Benchmark
+#     --flags               also the step under other compiler flags (tests/bench/flags.py)
 #   HALFSTEP_BENCH_PYTHON   a Python that has the peers; else build/bench-venv's where it is, else python3
 #   HALFSTEP_BENCH_FLAGS    instead of -O2 -march=native
 #
@@ -18,11 +19,12 @@ cd "$(dirname "$0")/.."
 . cmake/packages.sh
 need_packages g++ libboost-dev libbenchmark-dev python3 python3-venv
 
-with_peers=no google=yes sizes=1e4,1e6,tiny,1e8 threads=1,2 seconds=20 markdown=()
+with_peers=no google=yes flags=no sizes=1e4,1e6,tiny,1e8 threads=1,2 seconds=20 markdown=()
 while [ $# -gt 0 ]; do
     case $1 in
     --with-peers) with_peers=yes ;;
     --no-google) google=no ;;
+    --flags) flags=yes ;;
     --sizes) sizes=$2 && shift ;;
     --threads) threads=$2 && shift ;;
     --seconds) seconds=$2 && shift ;;
@@ -76,12 +78,32 @@ fi
 export DS_ACCELERATOR=cpu PYTHONDONTWRITEBYTECODE=1
 
 # g++ 12 takes its own AVX-512 intrinsics for uninitialized.
-compile=(g++ -std=c++20 ${HALFSTEP_BENCH_FLAGS:--O2 -march=native} -fopenmp -Wall -Wextra -Wconversion -Wno-maybe-uninitialized -Werror
-    -Iinclude -Ipolicies -Ikernels)
-"${compile[@]}" -shared -fPIC tests/bench/bench_library.cpp -o "$build/libbench.so"
-[ $google = no ] || "${compile[@]}" tests/bench/bench.cpp -lbenchmark -pthread -o "$build/bench"
+compile_with() { # flags, in one word; then the rest of the command
+    # shellcheck disable=SC2086
+    g++ -std=c++20 $1 -fopenmp -Wall -Wextra -Wconversion -Wno-maybe-uninitialized -Werror -Iinclude -Ipolicies -Ikernels "${@:2}"
+}
+own_flags=${HALFSTEP_BENCH_FLAGS:--O2 -march=native}
+compile_with "$own_flags" -shared -fPIC tests/bench/bench_library.cpp -o "$build/libbench.so"
+[ $google = no ] || compile_with "$own_flags" tests/bench/bench.cpp -lbenchmark -pthread -o "$build/bench"
 
 "$python" tests/bench/bench.py "$build/libbench.so" --sizes "$sizes" --threads "$threads" --seconds "$seconds" "${markdown[@]}"
+
+if [ $flags = yes ]; then
+    libraries=()
+    while IFS= read -r set; do
+        library=$build/libbench${#libraries[@]}.so
+        compile_with "$set" -shared -fPIC tests/bench/bench_library.cpp -o "$library"
+        libraries+=("$library=$set")
+    done <<'EOS'
+-O2 -march=native
+-O3 -march=native
+-O2 -march=x86-64-v4
+-O2 -march=x86-64-v3
+-O2
+-O3
+EOS
+    "$python" tests/bench/flags.py "${libraries[@]}" "${markdown[@]}"
+fi
 
 if [ $google = yes ]; then
     # The same sizes and numbers of threads: names are recipe / parameters / threads.

@@ -7,8 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "hand.hpp"
 #include "recipes.hpp"
+#if defined(__AVX2__) && defined(__F16C__) && defined(__FMA__)  // the yardsticks are written in intrinsics
+#define HALFSTEP_BENCH_BY_HAND
+#include "hand.hpp"
+#endif
 
 namespace {
 
@@ -55,6 +58,7 @@ class composed : public subject {
     bench::hs::optimizer_step<typename Recipe::composition> step_;
 };
 
+#if defined(HALFSTEP_BENCH_BY_HAND)
 template <class Yardstick>
 class by_hand : public subject {
   public:
@@ -71,10 +75,13 @@ class by_hand : public subject {
   private:
     Yardstick yardstick_;
 };
+#endif
 
 std::unique_ptr<subject> make(std::string_view name, tensor_list const& list) {
+#if defined(HALFSTEP_BENCH_BY_HAND)
     if (name == "roof") return std::make_unique<by_hand<hand::roof>>(list);
     if (name == "hand") return std::make_unique<by_hand<hand::adamw>>(list);
+#endif
     std::unique_ptr<subject> made;
     bench::for_each_compared([&]<class Recipe, class T>(bench::timed<Recipe, T> const& timed) {
         if (timed.name == name) made = std::make_unique<composed<Recipe, T>>(list);

@@ -37,7 +37,7 @@ def processor():
         return "processor unknown"
 
 
-def _table(head, rows):
+def table(head, rows):
     lines = [head, ["---"] + ["---:"] * (len(head) - 1), *rows]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in lines) + "\n"
 
@@ -54,8 +54,8 @@ def tables(step_rounds, figures, skipped, peer_versions):
             rows.append([label] + [f"{step_rounds[c].ratio(peer, 'ours'):.1f}" if peer in step_rounds[c].seconds else "–"
                                    for c in columns])
     notes = [processor(), peer_versions] + [f"left out: {NAMES[name]} ({reason})" for name, reason in skipped.items()]
-    text = "## step\n\n" + _table(head, rows) + "\n" + "; ".join(n for n in notes if n) + ".\n"
+    text = "## step\n\n" + table(head, rows) + "\n" + "; ".join(n for n in notes if n) + ".\n"
     rows = [[label, f"{figures[name]:.3g}"] for name, label in VARIANTS.items() if name in figures]
     if rows:
-        text += "\n## variants\n\n" + _table(["what", "value"], rows)
+        text += "\n## variants\n\n" + table(["what", "value"], rows)
     return text

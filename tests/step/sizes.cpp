@@ -72,7 +72,7 @@ using tensors_of = hs::group_storage<Plan, hs::host_backend>;
 // Backend, values, tensors and where the control block lies; nothing for communicator, layout and telemetry.
 static_assert(sizeof(step_of<fp32, hs::sgd<>{}>) ==
               (sizeof(hs::host_backend) + sizeof(plain::policy_values) + sizeof(plain::pack_of<tensors_of>) +
-               sizeof(std::optional<hs::control_storage<plain::control_block, hs::host_backend, false>>) + 7) /
+               sizeof(hs::control_storage<plain::control_block, hs::host_backend, false>) + 7) /
                   8 * 8);
 
 }  // namespace

@@ -79,4 +79,24 @@ struct composition {
     };
 };
 
+namespace detail {
+template <class... Plans>
+struct tags_of {
+    template <class Tag>
+    static constexpr std::size_t find() {
+        std::size_t index = 0;
+        (void)((std::is_same_v<Tag, typename Plans::tag> || (++index, false)) || ...);
+        return index;
+    }
+};
+}  // namespace detail
+
+/// Place of the group tagged `Tag`; group_count, with a sentence, where there is none.
+template <class Composition, class Tag>
+constexpr std::size_t group_index() {
+    constexpr std::size_t g = Composition::template with_plans<detail::tags_of>::template find<Tag>();
+    static_assert(g < Composition::group_count, "halfstep: this recipe has no parameter group with that tag");
+    return g;
+}
+
 }  // namespace halfstep

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -14,56 +13,19 @@
 #include <vector>
 
 #include <halfstep/compose/bindable.hpp>
+#include <halfstep/compose/construction.hpp>
 #include <halfstep/compose/control_storage.hpp>
 #include <halfstep/compose/group_storage.hpp>
+#include <halfstep/compose/invalid_step.hpp>
 #include <halfstep/compose/on.hpp>
 #include <halfstep/compose/recipe.hpp>
 #include <halfstep/compose/step_context.hpp>
+#include <halfstep/compose/step_values.hpp>
 #include <halfstep/core/type_name.hpp>
 
 namespace halfstep {
 
 namespace detail {
-
-template <class Slot, class Default, class... Arguments>
-using argument_in_slot =
-    typename choose::first_or<choose::in_slot<Slot, std::remove_cvref_t<Arguments>...>, Default>::type;
-
-template <class X, class... All>
-inline constexpr bool given_once = (static_cast<int>(std::is_same_v<X, All>) + ... + 0) == 1;
-
-/// `Composition`, where the other arguments of a construction go with it; else the first that does not has spoken.
-template <class Composition, class Backend, class Communicator, class... Arguments>
-consteval auto constructed() {
-    if constexpr (std::is_same_v<Composition, invalid_composition>) {
-        return std::type_identity<invalid_composition>{};
-    } else if constexpr (!execution_backend<Backend>) {
-        diagnose::an_execution_backend<Backend>();
-        return std::type_identity<invalid_composition>{};
-    } else if constexpr (!communicator<Communicator>) {
-        diagnose::a_communicator<Communicator>();
-        return std::type_identity<invalid_composition>{};
-    } else {
-        constexpr bool one_machine = well_formed::count_in_slot<execution_backend_slot, type_list<Arguments...>> <= 1 &&
-                                     well_formed::count_in_slot<communicator_slot, type_list<Arguments...>> <= 1;
-        constexpr bool all_once = (given_once<Arguments, Arguments...> && ...);
-        static_assert(one_machine, "halfstep: a step runs on one backend and with one communicator");
-        static_assert(!one_machine || all_once,
-                      "halfstep: two values of one policy type at construction; in_group<tag>(policy) gives a group its own");
-        return std::type_identity<Composition>{};
-    }
-}
-
-template <class X>
-inline constexpr bool is_recipe_or_step = false;
-template <auto... Entries>
-inline constexpr bool is_recipe_or_step<recipe<Entries...>> = true;
-template <class X>
-consteval auto constructed_without_recipe() {
-    static_assert(is_recipe_or_step<X>,
-                  "halfstep: a step is made from a recipe first, as optimizer_step opt{recipe<fp16{}, adamw{}>{}}");
-    return std::type_identity<invalid_composition>{};
-}
 
 // What is said at run time. No templates: a file compiles the text once and not once a composition.
 [[noreturn]] inline void refuse_unbound(std::string_view tag) {
@@ -107,25 +69,13 @@ class optimizer_step {
     /// `opt{recipe}`, or with a backend, a communicator, and other values for policies of the recipe, in any order. Values are validated
     /// by the policies' own `validate`, which throws std::invalid_argument.
     template <auto... Entries, class... Arguments>
-    explicit optimizer_step(recipe<Entries...>, Arguments&&... arguments)
-        : backend_(argument<execution_backend_slot, Backend>(std::forward<Arguments>(arguments)...)),
-          communicator_(argument<communicator_slot, Communicator>(std::forward<Arguments>(arguments)...)),
-          policies_(initial_values<recipe<Entries...>>()),
-          layout_(recipe<Entries...>::template value<typename Composition::sharding>()) {
+    explicit optimizer_step(recipe<Entries...> chosen, Arguments&&... arguments)
+        : optimizer_step(step_values<Composition>::of(chosen, arguments...),
+                         detail::argument<execution_backend_slot, Backend>(std::forward<Arguments>(arguments)...),
+                         detail::argument<communicator_slot, Communicator>(std::forward<Arguments>(arguments)...)) {
         static_assert(std::is_same_v<typename recipe<Entries...>::composition, Composition>,
                       "halfstep: this type of step was composed from other policies than this recipe's; write optimizer_step "
                       "opt{recipe{}}, and it is deduced");
-        auto telemetry = recipe<Entries...>::template value<typename Composition::telemetry>();
-        (apply(arguments, telemetry), ...);
-        (apply_in_group(arguments), ...);  // after the others: what is said of one group holds, in whatever order it is said
-        validate_all(telemetry);
-        if (communicator_.size() < 1 || communicator_.rank() < 0 || communicator_.rank() >= communicator_.size())
-            throw std::invalid_argument("halfstep: a communicator's rank must lie in [0, size)");
-        recorder_.emplace(telemetry);
-        control_block first{};
-        first.scaling = initial_state(policies_.scaling);
-        first.last.next_loss_scale = policies_.scaling.scale(first.scaling);
-        control_.emplace(backend_, first);
     }
     optimizer_step(optimizer_step const&) = delete;
     optimizer_step& operator=(optimizer_step const&) = delete;
@@ -135,7 +85,7 @@ class optimizer_step {
     /// start at zero. Allocates. Throws std::invalid_argument naming the tensor, and leaves the group as it was.
     template <class Tag, class Parameters, class Gradients>
     void bind(Parameters&& parameters, Gradients&& gradients) {
-        constexpr std::size_t g = index_of<Tag>();
+        constexpr std::size_t g = group_index<Composition, Tag>();
         if constexpr (g < Composition::group_count) {
             using storage = std::remove_reference_t<decltype(get<g>(groups_))>;
             constexpr bool trains = plan_at<g>::group::trains;
@@ -151,7 +101,7 @@ class optimizer_step {
                     group_tensors tensors(type_name<Tag>(), untyped<type>(parameters),
                                           untyped<gradient_element<gradient_type>>(gradients), alignof(type), alignof(gradient_type),
                                           backend_);
-                    const flat_range owned = layout_.owned(tensors.elements(), communicator_.rank(), communicator_.size());
+                    const flat_range owned = sharding_.owned(tensors.elements(), communicator_.rank(), communicator_.size());
                     storage next(std::move(tensors), owned, applied_steps_now(), static_cast<std::uint32_t>(g), backend_);
                     if constexpr (initialises<Backend, decltype(get<g>(policies_.groups)), decltype(next.table())>)
                         backend_.initialise(get<g>(policies_.groups), next.table());
@@ -174,7 +124,7 @@ class optimizer_step {
     /// Hands a frozen group its tensors.
     template <class Tag, class Parameters>
     void bind(Parameters&& parameters) {
-        constexpr std::size_t g = index_of<Tag>();
+        constexpr std::size_t g = group_index<Composition, Tag>();
         if constexpr (g < Composition::group_count) {
             using storage = std::remove_reference_t<decltype(get<g>(groups_))>;
             constexpr bool frozen = !plan_at<g>::group::trains;
@@ -198,7 +148,7 @@ class optimizer_step {
     /// New addresses for a group's gradients, in the order of `bind`; state stays.
     template <class Tag, class Gradients>
     void bind_gradients(Gradients&& gradients) {
-        constexpr std::size_t g = index_of<Tag>();
+        constexpr std::size_t g = group_index<Composition, Tag>();
         if constexpr (g < Composition::group_count) {
             constexpr bool trains = plan_at<g>::group::trains;
             static_assert(trains, "halfstep: a frozen group has no gradients to bind");
@@ -225,9 +175,9 @@ class optimizer_step {
     /// same stream: the host does not wait.
     auto loss_scale() const {
         if constexpr (Backend::device_memory)
-            return static_cast<float const*>(&control_->memory()->last.next_loss_scale);
+            return static_cast<float const*>(&control_.memory()->last.next_loss_scale);
         else
-            return control_->seen().last.next_loss_scale;
+            return control_.seen().last.next_loss_scale;
     }
 
     /// Looks at the gradients of one micro-batch. An overflow is remembered until the next step, which is then skipped; the loss scale
@@ -257,8 +207,8 @@ class optimizer_step {
         else
             diagnose::a_running_backend<Backend, context_type>();
         if constexpr (Backend::synchronous) {
-            step_record const& last = control_->seen().last;
-            recorder_->record(last);
+            step_record const& last = control_.seen().last;
+            recorder_.record(last);
             report_event();
             return last;
         }
@@ -268,24 +218,24 @@ class optimizer_step {
     /// Waits for the launched steps and brings the counts below, the report and telemetry up to date; throws like `step`. On a synchronous
     /// backend they always are.
     step_record const& read_back() {
-        if (control_->read_back(backend_, *recorder_)) report_event();
-        return control_->seen().last;
+        if (control_.read_back(backend_, recorder_)) report_event();
+        return control_.seen().last;
     }
-    step_record const& last() const { return control_->seen().last; }
-    std::int64_t applied_steps() const { return control_->seen().applied_steps; }
-    std::int64_t skipped_steps() const { return control_->seen().skipped_steps; }
+    step_record const& last() const { return control_.seen().last; }
+    std::int64_t applied_steps() const { return control_.seen().applied_steps; }
+    std::int64_t skipped_steps() const { return control_.seen().skipped_steps; }
     /// The report on a group's gradients in the last step.
     template <class Tag>
     gradient_report const& report() const {
-        constexpr std::size_t g = index_of<Tag>();
-        return control_->seen().reports[g < Composition::group_count ? g : 0];
+        constexpr std::size_t g = group_index<Composition, Tag>();
+        return control_.seen().reports[g < Composition::group_count ? g : 0];
     }
 
     /// A report on each of a group's tensors, in the order of `bind`, from the gradients that were inspected last: which one overflowed, how
     /// large each one's are. Flags and maxima are the same on every backend, sums up to the order of their additions. Waits on a device.
     template <class Tag>
     std::vector<gradient_report> tensor_reports() {
-        constexpr std::size_t g = index_of<Tag>();
+        constexpr std::size_t g = group_index<Composition, Tag>();
         std::vector<gradient_report> reports;
         if constexpr (g < Composition::group_count) {
             using detection = decltype(plan_at<g>::values::detection);
@@ -310,7 +260,7 @@ class optimizer_step {
     /// Bytes a parameter that the step keeps for a group, beside the parameter.
     template <class Tag>
     static constexpr std::size_t state_bytes() {
-        constexpr std::size_t g = index_of<Tag>();
+        constexpr std::size_t g = group_index<Composition, Tag>();
         return plan_at<g < Composition::group_count ? g : 0>::state_bytes;
     }
 
@@ -324,7 +274,7 @@ class optimizer_step {
             auto& control = *reinterpret_cast<control_block*>(entry.bytes.data());
             control.last.next_loss_scale = policies_.scaling.scale(control.scaling);
         };
-        visit(restored, {}, 0, "control", 0, control_->memory(), 1);
+        visit(restored, {}, 0, "control", 0, control_.memory(), 1);
         for_each_index<Composition::group_count>([&](auto g) {
             auto& group = get<g>(groups_);
             if constexpr (plan_at<g>::group::trains) {
@@ -345,6 +295,25 @@ class optimizer_step {
     }
 
   private:
+    optimizer_step(step_values<Composition> const& values, Backend backend, Communicator ranks)
+        : backend_(std::move(backend)),
+          communicator_(checked(std::move(ranks))),
+          policies_(values.policies),
+          sharding_(values.sharding),
+          recorder_(values.telemetry),
+          control_(backend_, first_block(policies_)) {}
+    static Communicator checked(Communicator ranks) {
+        if (ranks.size() < 1 || ranks.rank() < 0 || ranks.rank() >= ranks.size())
+            throw std::invalid_argument("halfstep: a communicator's rank must lie in [0, size)");
+        return ranks;
+    }
+    static control_block first_block(typename Composition::policy_values const& policies) {
+        control_block first{};
+        first.scaling = initial_state(policies.scaling);
+        first.last.next_loss_scale = policies.scaling.scale(first.scaling);
+        return first;
+    }
+
     /// Shows `f` the bytes where they lie, or a copy that is written back to the device.
     template <class F, class T>
     void visit(F&& f, std::string_view group, std::size_t tensor, std::string_view component, int number, T* data,
@@ -364,23 +333,6 @@ class optimizer_step {
     using plan_at = typename Composition::template plan<G>;
     template <std::size_t G>
     using tag_at = typename plan_at<G>::tag;
-
-    template <class... Plans>
-    struct tags_of {
-        template <class Tag>
-        static constexpr std::size_t find() {
-            std::size_t index = 0;
-            (void)((std::is_same_v<Tag, typename Plans::tag> || (++index, false)) || ...);
-            return index;
-        }
-    };
-    /// Place of the group tagged `Tag`; group_count, with a sentence, where there is none.
-    template <class Tag>
-    static constexpr std::size_t index_of() {
-        constexpr std::size_t g = Composition::template with_plans<tags_of>::template find<Tag>();
-        static_assert(g < Composition::group_count, "halfstep: this recipe has no parameter group with that tag");
-        return g;
-    }
 
     /// Whether the ranks' mean is written over the gradients.
     static constexpr bool averages_in_place =
@@ -407,93 +359,12 @@ class optimizer_step {
         return v;
     }
 
-    template <class Slot, class Wanted, class First, class... Rest>
-    static Wanted argument(First&& first, Rest&&... rest) {
-        if constexpr (fills<std::remove_cvref_t<First>, Slot>)
-            return std::forward<First>(first);
-        else
-            return argument<Slot, Wanted>(std::forward<Rest>(rest)...);
-    }
-    template <class Slot, class Wanted>
-    static Wanted argument() {
-        return Wanted{};
-    }
-
-    template <class P, class Value>
-    static void assign([[maybe_unused]] P& member, [[maybe_unused]] Value const& value) {
-        if constexpr (std::is_same_v<P, Value>) member = value;
-    }
-    template <class Group, class Value>
-    static void assign_in(Group& group, Value const& value) {
-        assign(group.group, value);
-        assign(group.rule, value);
-        assign(group.storage, value);
-        assign(group.state, value);
-        assign(group.detection, value);
-    }
-    template <class Argument>
-    void apply(Argument const& argument, typename Composition::telemetry& telemetry) {
-        if constexpr (!well_formed::of_the_machine<Argument>) {
-            static_assert(names_policy<Argument>,
-                          "halfstep: a value given at construction must be of a policy type that the recipe holds (a type selects "
-                          "code, a value is data), a backend or a communicator");
-            assign(policies_.scaling, argument);
-            assign(policies_.clipping, argument);
-            assign(layout_, argument);
-            assign(telemetry, argument);
-            for_each_index<Composition::group_count>([&](auto g) { assign_in(get<g>(policies_.groups), argument); });
-        }
-    }
-    template <class Tag, class Policy>
-    void apply(group_override<Tag, Policy> const&, typename Composition::telemetry&) {}
-    template <class Argument>
-    void apply_in_group(Argument const&) {}
-    template <class Tag, class Policy>
-    void apply_in_group(group_override<Tag, Policy> const& argument) {
-        constexpr std::size_t g = index_of<Tag>();
-        if constexpr (g < Composition::group_count) {
-            using values = typename plan_at<g>::values;
-            static_assert(holds<values, Policy>, "halfstep: in_group<tag>(policy): the recipe gives that group no policy of this type");
-            assign_in(get<g>(policies_.groups), argument.policy);
-        }
-    }
-    template <class Values, class P>
-    static constexpr bool holds =
-        std::is_same_v<decltype(Values::group), P> || std::is_same_v<decltype(Values::rule), P> ||
-        std::is_same_v<decltype(Values::storage), P> || std::is_same_v<decltype(Values::state), P> ||
-        std::is_same_v<decltype(Values::detection), P>;
-    template <class... Plans>
-    struct values_of {
-        template <class P>
-        static constexpr bool any = (holds<typename Plans::values, P> || ...);
-    };
-    template <class P>
-    static constexpr bool names_policy =
-        std::is_same_v<P, typename Composition::scaling> || std::is_same_v<P, typename Composition::clipping> ||
-        std::is_same_v<P, typename Composition::sharding> || std::is_same_v<P, typename Composition::telemetry> ||
-        Composition::template with_plans<values_of>::template any<P>;
-
-    void validate_all(typename Composition::telemetry const& telemetry) const {
-        detail::validate(policies_.scaling);
-        detail::validate(policies_.clipping);
-        detail::validate(layout_);
-        detail::validate(telemetry);
-        for_each_index<Composition::group_count>([&](auto g) {
-            auto const& group = get<g>(policies_.groups);
-            detail::validate(group.group);
-            detail::validate(group.rule);
-            detail::validate(group.storage);
-            detail::validate(group.state);
-            detail::validate(group.detection);
-        });
-    }
-
     std::int64_t applied_steps_now() {
-        control_->read_back(backend_, *recorder_);
-        return control_->seen().applied_steps;
+        control_.read_back(backend_, recorder_);
+        return control_.seen().applied_steps;
     }
     context_type context() {
-        return {policies_, control_->memory(), control_->ring(), groups_, layout_, communicator_};
+        return {policies_, control_.memory(), control_.ring(), groups_, sharding_, communicator_};
     }
     void require_bound() const {
         for_each_index<Composition::group_count>([&](auto g) {
@@ -501,57 +372,19 @@ class optimizer_step {
         });
     }
     void report_event() const {
-        if constexpr (requires { policies_.scaling.event(control_->seen().scaling); }) {
-            const scaling_event event = policies_.scaling.event(control_->seen().scaling);
-            if (event != scaling_event::none) detail::say_event(event, control_->seen().last.next_loss_scale);
+        if constexpr (requires { policies_.scaling.event(control_.seen().scaling); }) {
+            const scaling_event event = policies_.scaling.event(control_.seen().scaling);
+            if (event != scaling_event::none) detail::say_event(event, control_.seen().last.next_loss_scale);
         }
     }
 
     Backend backend_;
     [[no_unique_address]] Communicator communicator_;
     typename Composition::policy_values policies_;
-    [[no_unique_address]] typename Composition::sharding layout_;
-    std::optional<typename Composition::telemetry::recorder> recorder_;
-    std::optional<control_storage<control_block, Backend, records>> control_;
+    [[no_unique_address]] typename Composition::sharding sharding_;
+    [[no_unique_address]] typename Composition::telemetry::recorder recorder_;
+    control_storage<control_block, Backend, records> control_;
     groups_type groups_{};
-};
-
-/// The step of an ill-formed recipe: it accepts every call, so that the recipe's sentence stays the only error.
-template <class Backend, class Communicator>
-class optimizer_step<invalid_composition, Backend, Communicator> {
-  public:
-    template <class... Arguments>
-    explicit optimizer_step(Arguments&&...) {}
-    template <class... Tags, class... Arguments>
-    void bind(Arguments&&...) {}
-    template <class... Tags, class... Arguments>
-    void bind_gradients(Arguments&&...) {}
-    float loss_scale() const { return 1; }
-    void inspect_micro_batch() {}
-    step_record step(step_input const&) { return {}; }
-    step_record step(float) { return {}; }
-    step_record const& read_back() { return last_; }
-    step_record const& last() const { return last_; }
-    std::int64_t applied_steps() const { return 0; }
-    std::int64_t skipped_steps() const { return 0; }
-    template <class Tag>
-    gradient_report const& report() const {
-        return report_;
-    }
-    template <class Tag>
-    std::vector<gradient_report> tensor_reports() {
-        return {};
-    }
-    template <class Tag>
-    static constexpr std::size_t state_bytes() {
-        return 0;
-    }
-    template <class F>
-    void visit_state(F&&) {}
-
-  private:
-    step_record last_;
-    gradient_report report_;
 };
 
 template <class Composition, class Backend, class Communicator>
