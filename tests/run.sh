@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds the tests and runs them.
 #   tests/run.sh          the release build, with this machine's instruction set
-#   tests/run.sh all      every variant: release, portable lanes, clang, sanitizers
+#   tests/run.sh ci       release, sanitizers, clang
+#   tests/run.sh all      those, and portable lanes
 #   tests/run.sh VARIANT… presets by name (CMakePresets.json)
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -10,16 +11,17 @@ cd "$(dirname "$0")/.."
 
 need_packages g++ cmake ninja-build ccache python3 libboost-dev catch2 nlohmann-json3-dev libeigen3-dev libpng-dev \
     libcli11-dev libfmt-dev
-variants=("$@")
-if [ ${#variants[@]} -eq 0 ]; then
-    variants=(release)
-elif [ "${variants[*]}" = all ]; then
-    variants=(release baseline sanitize)
-    # The clang variants need its OpenMP runtime as well; without these packages they are left out, and said so.
-    if need_packages clang-16 libomp-16-dev libclang-rt-16-dev; then
-        variants+=(clang thread)
-    else
-        echo "clang-16 is not to be had here: the variants clang and thread are skipped"
+variants=$*
+case $variants in
+"") variants=release ;;
+ci) variants="release sanitize thread clang" ;;
+all) variants="release sanitize thread clang baseline" ;;
+esac
+# Where a list has the variants of clang and there is no clang, they are left out, and said so.
+if [ "$*" = ci ] || [ "$*" = all ]; then
+    if ! need_packages clang-16 libomp-16-dev libclang-rt-16-dev; then
+        echo "clang-16 is not to be had here: the variants thread and clang are skipped"
+        variants=${variants/thread clang/}
     fi
 fi
 
@@ -28,7 +30,7 @@ export CMAKE_CXX_COMPILER_LAUNCHER=ccache
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 ${TSAN_OPTIONS:-}"
 jobs=$(nproc)
 passed=0 failed=0
-for variant in "${variants[@]}"; do
+for variant in $variants; do
     echo "== $variant"
     build=build/$variant
     cmake --preset "$variant" -DHALFSTEP_EXAMPLES=OFF >"build.log.$$" 2>&1 || { cat "build.log.$$"; rm -f "build.log.$$"; exit 1; }

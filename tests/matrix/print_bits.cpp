@@ -57,7 +57,9 @@ std::uint64_t bits_of_recipe(int index, hs::host_backend const& backend) {
 int main(int argc, char** argv) {
     hs::host_backend backend{.threads = argc > 1 ? std::atoi(argv[1]) : 1, .elements_per_thread = 1};
     backend.stream_above_bytes = argc > 2 ? 0 : std::numeric_limits<std::int64_t>::max();
-    for (int i = 0; i < recipe_count; ++i)
+    for (int i = 0; i < recipe_count; ++i) {
+        if (!has_recipe(i)) continue;
         std::printf("%3d %016llx %s\n", i, static_cast<unsigned long long>(bits_of_recipe(i, backend)),
                     name_of(entry_at(i)).c_str());
+    }
 }

@@ -74,6 +74,12 @@ constexpr bool allowed(entry const& e) {
 inline constexpr int recipe_count = 168;
 /// The recipes that are compiled together: recipe i belongs to part i % part_count.
 inline constexpr int part_count = 8;
+/// How many of the parts this program has: a sanitizer's build has fewer.
+#if !defined(HALFSTEP_MATRIX_PARTS)
+#define HALFSTEP_MATRIX_PARTS 8
+#endif
+inline constexpr bool has_every_part = HALFSTEP_MATRIX_PARTS == part_count;
+constexpr bool has_recipe(int i) { return i % part_count < HALFSTEP_MATRIX_PARTS; }
 
 namespace detail {
 

@@ -40,6 +40,11 @@ void* operator new(std::size_t bytes) {
     if (void* p = __real_malloc(bytes > 0 ? bytes : 1)) return p;
     throw std::bad_alloc();
 }
+// The address sanitizer's own would not come here.
+void* operator new(std::size_t bytes, std::nothrow_t const&) noexcept {
+    count_one();
+    return __real_malloc(bytes > 0 ? bytes : 1);
+}
 // Not inlined, or g++ sees that memory of `new` comes to `free` and warns.
 __attribute__((noinline)) void operator delete(void* p) noexcept { std::free(p); }
 __attribute__((noinline)) void operator delete(void* p, std::size_t) noexcept { std::free(p); }
