@@ -16,6 +16,7 @@ int main() {
     for (int i = 0; i < 4; ++i) {
         for (auto& g : gradients) g = hs::fp16(0.5f * opt.loss_scale());  // what a backward pass would leave
         const hs::step_record r = opt.step(0.1f);
-        std::printf("step %d  scale %.0f  %s\n", i + 1, static_cast<double>(r.loss_scale), r.applied ? "applied" : "skipped");
+        std::printf("step %d  scale %.0f  %s\n", i + 1, static_cast<double>(r.loss_scale),
+                    r.applied ? "applied" : "skipped");
     }
 }

@@ -39,7 +39,8 @@ int run() {
         backward<<<(size + 255) / 256, 256>>>(written, size, device.loss_scale());
         device.step(0.1f);
         const hs::step_record r = device.read_back();  // to print it; a training loop does not wait
-        std::printf("step %d  scale %.0f  %s\n", i + 1, static_cast<double>(r.loss_scale), r.applied ? "applied" : "skipped");
+        std::printf("step %d  scale %.0f  %s\n", i + 1, static_cast<double>(r.loss_scale),
+                    r.applied ? "applied" : "skipped");
     }
     std::vector<hs::fp16> copy(size);
     thrust::copy(device_weights.begin(), device_weights.end(), copy.begin());

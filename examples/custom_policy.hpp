@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A loss scaling and an overflow detector of one's own, outside the library, composed like the stock ones. Plain constexpr functions: the
-/// same lines run on the host's lanes and on a device.
+/// A loss scaling and an overflow detector of one's own, outside the library, composed like the stock ones. Plain
+/// constexpr functions: the same lines run on the host's lanes and on a device.
 #pragma once
 
 #include <halfstep/halfstep.hpp>

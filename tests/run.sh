@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds the tests and runs them.
 #   tests/run.sh          the release build, with this machine's instruction set
-#   tests/run.sh ci       release, sanitizers, clang
+#   tests/run.sh ci       release (with the CUDA tests where there is nvcc), sanitizers, clang
 #   tests/run.sh all      those, and portable lanes
 #   tests/run.sh VARIANT… presets by name (CMakePresets.json)
 set -euo pipefail
@@ -25,7 +25,16 @@ if [ "$*" = ci ] || [ "$*" = all ]; then
     fi
 fi
 
-export CMAKE_CXX_COMPILER_LAUNCHER=ccache
+# With nvcc the CUDA tests and examples as well; without a GPU and ptxrun they are reported as skipped.
+if [ "$*" = ci ] || [ "$*" = all ]; then
+    if command -v nvcc >/dev/null; then
+        variants=${variants/release/cuda}
+    else
+        echo "no nvcc here: the CUDA tests are skipped"
+    fi
+fi
+
+export CMAKE_CXX_COMPILER_LAUNCHER=ccache CMAKE_CUDA_COMPILER_LAUNCHER=ccache
 # What clang's OpenMP runtime does between threads is not visible to the thread sanitizer without its Archer tool.
 export TSAN_OPTIONS="ignore_noninstrumented_modules=1 ${TSAN_OPTIONS:-}"
 jobs=$(nproc)
@@ -33,7 +42,9 @@ passed=0 failed=0
 for variant in $variants; do
     echo "== $variant"
     build=build/$variant
-    cmake --preset "$variant" -DHALFSTEP_EXAMPLES=OFF >"build.log.$$" 2>&1 || { cat "build.log.$$"; rm -f "build.log.$$"; exit 1; }
+    examples=OFF
+    [ "$variant" != cuda ] || examples=ON
+    cmake --preset "$variant" -DHALFSTEP_EXAMPLES=$examples >"build.log.$$" 2>&1 || { cat "build.log.$$"; rm -f "build.log.$$"; exit 1; }
     rm -f "build.log.$$"
     cmake --build "$build" -j "$jobs" -- --quiet
     log=$build/ctest.log

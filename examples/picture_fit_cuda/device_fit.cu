@@ -65,8 +65,8 @@ device_result fit(device_job const& job, unsigned seed, observer const& report, 
 }
 
 template <hs::storage_type T, class Recipe>
-constexpr std::size_t bytes = sizeof(T) +
-                              decltype(hs::optimizer_step{Recipe{}})::template state_bytes<hs::everything>();
+constexpr std::size_t bytes =
+    sizeof(T) + decltype(hs::optimizer_step{Recipe{}})::template state_bytes<hs::everything>();
 
 template <hs::storage_type T, class Recipe>
 device_variant variant(std::string_view name) {

@@ -63,9 +63,9 @@ concept clips_elements = detail::clipping_takes<Clipping, float>;
 
 /// `parameter`, `companion` and `moment` advance by one step with the widened, still scaled `gradient`.
 template <class Policies, class Real, class Stored, class Companion, class Moments, class Coefficients>
-HS_INLINE constexpr void update_element(Policies const& policies, Coefficients const& coefficients, Real gradient_factor,
-                                        Real gradient, Stored& parameter, Companion& companion, Moments& moment,
-                                        noise<Real> const& random) {
+HS_INLINE constexpr void update_element(Policies const& policies, Coefficients const& coefficients,
+                                        Real gradient_factor, Real gradient, Stored& parameter, Companion& companion,
+                                        Moments& moment, noise<Real> const& random) {
     using lanewise = detail::lanes_of<Real>;
     using rule_type = std::remove_cvref_t<decltype(policies.rule)>;
     using state_type = std::remove_cvref_t<decltype(policies.state)>;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our recipes under Google Benchmark: time a parameter (per_parameter), and bytes a second against those that a step must move.
+// Our recipes under Google Benchmark: time a parameter (per_parameter), and bytes a second against those that a step
+// must move.
 //   bench --benchmark_filter='fp16_step/1000000/1$'      recipe / parameters / threads
 #include <benchmark/benchmark.h>
 
@@ -43,7 +44,8 @@ void run(benchmark::State& state, double bytes) {
     const double elements = static_cast<double>(n);
     state.counters["per_parameter"] = Counter(elements, Counter::kIsIterationInvariantRate | Counter::kInvert);
     state.counters["bytes_per_parameter"] = bytes;
-    state.SetBytesProcessed(static_cast<std::int64_t>(bytes * elements) * static_cast<std::int64_t>(state.iterations()));
+    state.SetBytesProcessed(static_cast<std::int64_t>(bytes * elements) *
+                            static_cast<std::int64_t>(state.iterations()));
 }
 
 }  // namespace

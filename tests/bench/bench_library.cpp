@@ -50,7 +50,8 @@ class composed : public subject {
         step_.visit_state([&](bench::hs::state_entry const& entry) {
             if (entry.component != "moment") return;
             auto* moment = reinterpret_cast<float*>(entry.bytes.data());
-            for (std::size_t i = 0; i < entry.bytes.size() / sizeof(float); ++i) moment[i] = entry.number == 0 ? first : second;
+            for (std::size_t i = 0; i < entry.bytes.size() / sizeof(float); ++i)
+                moment[i] = entry.number == 0 ? first : second;
         });
     }
 
@@ -94,8 +95,8 @@ std::unique_ptr<subject> make(std::string_view name, tensor_list const& list) {
 extern "C" {
 
 /// Null where there is no subject of that name. Gradients carry a loss scale of 65536.
-void* bench_create(char const* name, int threads, std::int64_t count, std::int64_t const* sizes, void* const* parameters,
-                   void const* const* gradients) {
+void* bench_create(char const* name, int threads, std::int64_t count, std::int64_t const* sizes,
+                   void* const* parameters, void const* const* gradients) {
     try {
         return make(name, {threads, count, sizes, parameters, gradients}).release();
     } catch (std::exception const& error) {
@@ -109,6 +110,8 @@ int bench_run(void* what, float lr, int repeats) {
     for (int i = 0; i < repeats; ++i) applied += static_cast<subject*>(what)->run(lr) ? 1 : 0;
     return applied;
 }
-void bench_set_moments(void* what, float first, float second) { static_cast<subject*>(what)->set_moments(first, second); }
+void bench_set_moments(void* what, float first, float second) {
+    static_cast<subject*>(what)->set_moments(first, second);
+}
 void bench_destroy(void* what) { delete static_cast<subject*>(what); }
 }

@@ -22,7 +22,8 @@ using namespace bench;
 
 template <class T>
 __global__ void fill_kernel(T* out, std::int64_t n, float magnitude) {
-    for (std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x; i < n; i += std::int64_t{gridDim.x} * blockDim.x) {
+    for (std::int64_t i = blockIdx.x * std::int64_t{blockDim.x} + threadIdx.x; i < n;
+         i += std::int64_t{gridDim.x} * blockDim.x) {
         std::uint32_t hash = static_cast<std::uint32_t>(i) * 2654435761u;
         hash = (hash ^ (hash >> 15)) * 2246822519u;
         out[i] = hs::narrow<T>((static_cast<float>(hash >> 8) * 0x1p-24f - 0.5f) * magnitude);
@@ -41,7 +42,8 @@ double copy_bandwidth(std::int64_t largest, double seconds, cudaStream_t stream)
     const device_memory<char> from(bytes), to(bytes);
     succeeded(cudaMemsetAsync(from.data(), 1, static_cast<std::size_t>(bytes), stream));
     const double taken = median_seconds(stream, seconds, [&] {
-        succeeded(cudaMemcpyAsync(to.data(), from.data(), static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream));
+        succeeded(
+            cudaMemcpyAsync(to.data(), from.data(), static_cast<std::size_t>(bytes), cudaMemcpyDeviceToDevice, stream));
     });
     return 2 * static_cast<double>(bytes) / taken;
 }
@@ -63,8 +65,9 @@ void measure(timed<Recipe, T> const& recipe, std::int64_t n, double seconds, dou
     step.read_back();
     if (step.skipped_steps() != 0) throw std::runtime_error("a step was skipped: nothing was measured");
     const double elements = static_cast<double>(n), best = launched < replayed ? launched : replayed;
-    std::printf("step %s %lld %g %zu %.4g %.4g %.4f\n", std::string(recipe.name).c_str(), static_cast<long long>(n), recipe.bytes,
-                graph.nodes(), launched / elements * 1e12, replayed / elements * 1e12, recipe.bytes * elements / best / bandwidth);
+    std::printf("step %s %lld %g %zu %.4g %.4g %.4f\n", std::string(recipe.name).c_str(), static_cast<long long>(n),
+                recipe.bytes, graph.nodes(), launched / elements * 1e12, replayed / elements * 1e12,
+                recipe.bytes * elements / best / bandwidth);
     std::fflush(stdout);
 }
 
@@ -90,8 +93,8 @@ void run(std::vector<std::int64_t> const& sizes, double seconds) {
             } catch (hs::cuda_error const& e) {
                 if (e.code() != cudaErrorMemoryAllocation) throw;
                 cudaGetLastError();
-                std::printf("# %s with %lld parameters does not fit in this device's memory\n", std::string(recipe.name).c_str(),
-                            static_cast<long long>(n));
+                std::printf("# %s with %lld parameters does not fit in this device's memory\n",
+                            std::string(recipe.name).c_str(), static_cast<long long>(n));
             }
         });
 }
@@ -104,9 +107,12 @@ int main(int argc, char** argv) {
         double seconds = 0.3;
         for (int i = 1; i < argc; ++i) {
             const bool value = i + 1 < argc;
-            if (value && std::strcmp(argv[i], "--sizes") == 0) sizes = parsed(argv[++i]);
-            else if (value && std::strcmp(argv[i], "--seconds") == 0) seconds = std::atof(argv[++i]);
-            else throw std::invalid_argument(std::string("unknown option ") + argv[i]);
+            if (value && std::strcmp(argv[i], "--sizes") == 0)
+                sizes = parsed(argv[++i]);
+            else if (value && std::strcmp(argv[i], "--seconds") == 0)
+                seconds = std::atof(argv[++i]);
+            else
+                throw std::invalid_argument(std::string("unknown option ") + argv[i]);
         }
         run(sizes, seconds);
     } catch (std::exception const& e) {

@@ -85,7 +85,8 @@ class captured_graph {
     std::size_t nodes_ = 0;
 };
 
-/// Seconds that `work` takes on the stream, the median of batches of a millisecond or more; for `seconds`, and at least five batches.
+/// Seconds that `work` takes on the stream, the median of batches of a millisecond or more; for `seconds`, and at least
+/// five batches.
 template <class Work>
 double median_seconds(cudaStream_t stream, double seconds, Work&& work) {
     const timing_event start, stop;
@@ -103,7 +104,8 @@ double median_seconds(cudaStream_t stream, double seconds, Work&& work) {
     const int repeats = once < 1e-3 ? static_cast<int>(std::min(100.0, 1e-3 / std::max(once, 1e-6))) : 1;
     std::vector<double> taken;
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
-    while (taken.size() < 5 || (taken.size() < 201 && std::chrono::steady_clock::now() < end)) taken.push_back(batch(repeats));
+    while (taken.size() < 5 || (taken.size() < 201 && std::chrono::steady_clock::now() < end))
+        taken.push_back(batch(repeats));
     const auto middle = taken.begin() + static_cast<std::ptrdiff_t>(taken.size() / 2);
     std::nth_element(taken.begin(), middle, taken.end());
     return *middle;

@@ -26,7 +26,8 @@ struct piece {
 };
 
 inline constexpr std::int64_t line = 32;  ///< elements of an iteration: a cache line of 16-bit parameters
-inline constexpr std::int64_t cached_bytes = std::int64_t{4} << 20;  ///< streaming stores pay beyond this, on long stretches
+inline constexpr std::int64_t cached_bytes = std::int64_t{4}
+                                             << 20;  ///< streaming stores pay beyond this, on long stretches
 inline constexpr std::int64_t long_stretch = 4096;
 
 /// Cuts tensors into equal parts, one a thread, at whole lines.
@@ -127,7 +128,8 @@ class roof : public streams {
 /// Check and norm, then unscale, clip, AdamW and the fp16 copy in one pass.
 class adamw : public streams {
   public:
-    adamw(int threads, std::int64_t count, std::int64_t const* sizes, u16* const* parameters, u16 const* const* gradients)
+    adamw(int threads, std::int64_t count, std::int64_t const* sizes, u16* const* parameters,
+          u16 const* const* gradients)
         : streams(threads, count, sizes, parameters, gradients), sums_(parts_.size()) {}
 
     /// False where a gradient was not finite: nothing has changed then.
@@ -143,8 +145,7 @@ class adamw : public streams {
         const double norm = std::sqrt(total) / static_cast<double>(loss_scale);
         const double clip = std::min(1.0, static_cast<double>(max_norm) / (norm + 1e-6));
         ++step_;
-        const scalars s{static_cast<float>(clip / static_cast<double>(loss_scale)),
-                        1 - lr * 0.01f,
+        const scalars s{static_cast<float>(clip / static_cast<double>(loss_scale)), 1 - lr * 0.01f,
                         static_cast<float>(-static_cast<double>(lr) / (1 - std::pow(0.9, step_))),
                         static_cast<float>(1 / std::sqrt(1 - std::pow(0.999, step_)))};
         each_thread([&](std::vector<piece> const& pieces, std::size_t) {

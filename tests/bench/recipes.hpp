@@ -14,7 +14,8 @@ struct timed {
     using recipe = Recipe;
     using type = T;  ///< of parameters and gradients
     std::string_view name;
-    /// Gradients once to inspect and once to update; parameters read where they are the value; all state read and written.
+    /// Gradients once to inspect and once to update; parameters read where they are the value; all state read and
+    /// written.
     double bytes;
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is measured: a file of a user with the first HALFSTEP_STEPS of these steps, of which no two share a rule and a dtype.
+// What is measured: a file of a user with the first HALFSTEP_STEPS of these steps, of which no two share a rule and a
+// dtype.
 #include <halfstep/halfstep.hpp>
 
 #include <vector>
@@ -13,9 +14,9 @@ bool one_step(std::vector<T>& parameters, std::vector<T> const& gradients) {
     return opt.step(1e-3f).applied;
 }
 
-#define HALFSTEP_STEP(number, T, ...)                                                                  \
-    bool step_##number(std::vector<T>& parameters, std::vector<T> const& gradients) {                  \
-        return one_step<hs::recipe<hs::dtype<T>{}, __VA_ARGS__>>(parameters, gradients);               \
+#define HALFSTEP_STEP(number, T, ...)                                                    \
+    bool step_##number(std::vector<T>& parameters, std::vector<T> const& gradients) {    \
+        return one_step<hs::recipe<hs::dtype<T>{}, __VA_ARGS__>>(parameters, gradients); \
     }
 
 #if HALFSTEP_STEPS >= 1

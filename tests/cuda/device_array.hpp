@@ -28,11 +28,13 @@ class device_array {
     template <class Range>
     void write(Range const& values) {
         if (values.size() != size_) resize(values.size());
-        if (size_ != 0) check(cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
+        if (size_ != 0)
+            check(cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice), "cudaMemcpy");
     }
     std::vector<T> read() const {
         std::vector<T> values(size_);
-        if (size_ != 0) check(cudaMemcpy(values.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
+        if (size_ != 0)
+            check(cudaMemcpy(values.data(), data_, size_ * sizeof(T), cudaMemcpyDeviceToHost), "cudaMemcpy");
         return values;
     }
     T* data() const { return data_; }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A step of any recipe of the matrix on a device, behind one interface. The tensors are copies of the host's, at the same offsets.
+/// A step of any recipe of the matrix on a device, behind one interface. The tensors are copies of the host's, at the
+/// same offsets.
 #pragma once
 
 #include <cstddef>

@@ -70,8 +70,9 @@ TEST_CASE("an error that nobody asked for yet is not taken for one of the step's
     bound_step one;
     void* nothing = nullptr;
     REQUIRE(cudaMalloc(&nothing, static_cast<std::size_t>(-1) / 2) == cudaErrorMemoryAllocation);
-    REQUIRE(sentence<hs::cuda_error>([&] { one.opt.step(0.1f); }).find("a CUDA call before this one failed: cudaErrorMemoryAllocation") !=
-            std::string::npos);
+    REQUIRE(sentence<hs::cuda_error>([&] {
+                one.opt.step(0.1f);
+            }).find("a CUDA call before this one failed: cudaErrorMemoryAllocation") != std::string::npos);
     one.require_usable();
 }
 
@@ -81,9 +82,9 @@ TEST_CASE("what a graph cannot hold is refused while the stream is captured; the
     REQUIRE(one.opt.read_back().applied);
     cudaGraph_t graph = nullptr;
     REQUIRE(cudaStreamBeginCapture(one.s, cudaStreamCaptureModeRelaxed) == cudaSuccess);
-    for (auto const& call : std::vector<std::function<void()>>{[&] { one.opt.bind(one.p(), one.g()); },
-                                                               [&] { one.opt.bind_gradients(one.g()); },
-                                                               [&] { one.opt.read_back(); }})
+    for (auto const& call :
+         std::vector<std::function<void()>>{[&] { one.opt.bind(one.p(), one.g()); },
+                                            [&] { one.opt.bind_gradients(one.g()); }, [&] { one.opt.read_back(); }})
         REQUIRE(sentence<std::logic_error>(call).find("the step's stream is being captured") != std::string::npos);
     one.opt.step(0.1f);
     REQUIRE(cudaStreamEndCapture(one.s, &graph) == cudaSuccess);
@@ -94,7 +95,8 @@ TEST_CASE("what a graph cannot hold is refused while the stream is captured; the
     one.require_usable();
 }
 
-TEST_CASE("a step runs on its stream's device and leaves the caller's current; tensors of another device are refused", "[.devices]") {
+TEST_CASE("a step runs on its stream's device and leaves the caller's current; tensors of another device are refused",
+          "[.devices]") {
     int devices = 0;
     REQUIRE(cudaGetDeviceCount(&devices) == cudaSuccess);
     if (devices < 2) {
@@ -109,7 +111,8 @@ TEST_CASE("a step runs on its stream's device and leaves the caller's current; t
     int current = -1;
     REQUIRE((cudaGetDevice(&current) == cudaSuccess && current == 0));
     const std::string text = sentence<std::invalid_argument>([&] { zero.opt.bind(zero.p(), one.g()); });
-    REQUIRE(text.find("tensor 0 of group 'everything': its gradient lies on device 1, but the step runs on device 0") != std::string::npos);
+    REQUIRE(text.find("tensor 0 of group 'everything': its gradient lies on device 1, but the step runs on device 0") !=
+            std::string::npos);
     zero.require_usable();
     REQUIRE(zero.parameters.read() == one.parameters.read());
 }

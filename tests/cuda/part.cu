@@ -58,7 +58,9 @@ class device_step_of final : public device_step {
     std::vector<hs::tensor_view<type const>> gradient_views(byte_tensors const& gradients, int step) {
         std::vector<hs::tensor_view<type const>> views;
         for (int t = 0; t < tensor_count; ++t)
-            views.push_back({has_gradient(t, step) ? reinterpret_cast<type const*>(gradients_.data() + gradients.offset(t)) : nullptr,
+            views.push_back({has_gradient(t, step)
+                                 ? reinterpret_cast<type const*>(gradients_.data() + gradients.offset(t))
+                                 : nullptr,
                              {tensor_sizes[t]}});
         return views;
     }

@@ -17,7 +17,8 @@ namespace {
 bool same_decision(hs::step_record const& a, hs::step_record const& b) {
     const bool no_norm = a.gradient_norm != a.gradient_norm && b.gradient_norm != b.gradient_norm;
     return a.step == b.step && a.applied == b.applied && a.loss_scale == b.loss_scale && a.lr == b.lr &&
-           a.next_loss_scale == b.next_loss_scale && a.applied_steps == b.applied_steps && a.skipped_steps == b.skipped_steps &&
+           a.next_loss_scale == b.next_loss_scale && a.applied_steps == b.applied_steps &&
+           a.skipped_steps == b.skipped_steps &&
            (no_norm || std::memcmp(&a.gradient_norm, &b.gradient_norm, sizeof a.gradient_norm) == 0);
 }
 
@@ -42,9 +43,11 @@ std::string difference(int index) {
         fill_gradients(gradients, s, e[detection] != 3);
         host->bind_gradients(gradients, s);
         device->set_gradients(gradients, s);
-        if (!same_decision(host->step(lr_at(s)), device->step(lr_at(s)))) return "decision at step " + std::to_string(s);
+        if (!same_decision(host->step(lr_at(s)), device->step(lr_at(s))))
+            return "decision at step " + std::to_string(s);
         const auto p = parameters.bytes();
-        if (device->parameters() != std::vector<std::byte>(p.begin(), p.end())) return "parameters at step " + std::to_string(s);
+        if (device->parameters() != std::vector<std::byte>(p.begin(), p.end()))
+            return "parameters at step " + std::to_string(s);
     }
     return device->state() == state_of(*host) ? "" : "state";
 }
@@ -52,7 +55,8 @@ std::string difference(int index) {
 }  // namespace
 
 TEST_CASE("a device computes the host's bits for every recipe of the matrix", "[cuda]") {
-    char const* const given = std::getenv("HALFSTEP_MATRIX_STRIDE");  // every so many recipes; each costs time under an interpreter
+    char const* const given =
+        std::getenv("HALFSTEP_MATRIX_STRIDE");  // every so many recipes; each costs time under an interpreter
     const int stride = given == nullptr ? 1 : std::atoi(given);
     REQUIRE(stride > 0);
     int same = 0, different_count = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CUDA step as a user meets it: several groups, sizes around every boundary, misaligned views, gradients that move, graphs, errors.
+// The CUDA step as a user meets it: several groups, sizes around every boundary, misaligned views, gradients that move,
+// graphs, errors.
 #include <catch.hpp>
 
 #include <cmath>
@@ -7,10 +8,10 @@
 #include <limits>
 #include <vector>
 
-#include <cuda/device_array.hpp>
-#include <halfstep/cuda.cuh>
 #include <thrust/copy.h>
 #include <thrust/device_vector.h>
+#include <cuda/device_array.hpp>
+#include <halfstep/cuda.cuh>
 
 namespace hs = halfstep;
 
@@ -19,9 +20,10 @@ namespace {
 struct backbone;
 struct embedding;
 struct head;
-using mixed = hs::recipe<hs::group<backbone, hs::bf16>{}, hs::group<embedding, float>{}, hs::group<head, hs::fp16, float>{},
-                         hs::adamw{.weight_decay = 0.1f}, hs::dynamic_scaling{.initial_scale = 1024, .growth_interval = 3},
-                         hs::clip_by_norm{.max_norm = 0.5f}, hs::on<backbone, hs::stochastic_rounding{.seed = 3}>{}>;
+using mixed =
+    hs::recipe<hs::group<backbone, hs::bf16>{}, hs::group<embedding, float>{}, hs::group<head, hs::fp16, float>{},
+               hs::adamw{.weight_decay = 0.1f}, hs::dynamic_scaling{.initial_scale = 1024, .growth_interval = 3},
+               hs::clip_by_norm{.max_norm = 0.5f}, hs::on<backbone, hs::stochastic_rounding{.seed = 3}>{}>;
 
 float value_at(std::uint32_t n) {
     n = (n ^ (n >> 16)) * 0x45D9F3Bu;
@@ -37,7 +39,8 @@ struct twin {
         fill(seed);
     }
     void fill(std::uint32_t seed) {
-        for (std::size_t i = 0; i < host.size(); ++i) host[i] = hs::narrow<T>(value_at(static_cast<std::uint32_t>(i) * 7 + seed));
+        for (std::size_t i = 0; i < host.size(); ++i)
+            host[i] = hs::narrow<T>(value_at(static_cast<std::uint32_t>(i) * 7 + seed));
         thrust::copy(host.begin(), host.end(), device.begin());
     }
     void poke(std::size_t i, float x) {
@@ -114,7 +117,8 @@ TEST_CASE("a parameter without a gradient counts its own updates on the device t
     twin<float> a(10, 1), b(5000, 2), ga(10, 3), gb(5000, 4);
     const auto views = [](auto&&... v) { return std::vector{hs::tensor_view<float const>(v)...}; };
     host.bind(std::vector{a.on_host(), b.on_host()}, views(ga.on_host(), hs::tensor_view<float>(nullptr, {5000})));
-    device.bind(std::vector{a.on_device(), b.on_device()}, views(ga.on_device(), hs::tensor_view<float>(nullptr, {5000})));
+    device.bind(std::vector{a.on_device(), b.on_device()},
+                views(ga.on_device(), hs::tensor_view<float>(nullptr, {5000})));
     host.step(0.1f);
     device.step(0.1f);
     host.bind_gradients(views(ga.on_host(), gb.on_host()));
@@ -149,7 +153,8 @@ TEST_CASE("gradients at new addresses each step, with no wait between: every ste
 }
 
 TEST_CASE("10.3 the step can be captured and replayed", "[cuda]") {
-    using recipe = hs::recipe<hs::fp16{}, hs::adamw{}, hs::clip_by_norm{}, hs::dynamic_scaling{.initial_scale = 64, .growth_interval = 2}>;
+    using recipe = hs::recipe<hs::fp16{}, hs::adamw{}, hs::clip_by_norm{},
+                              hs::dynamic_scaling{.initial_scale = 64, .growth_interval = 2}>;
     device_stream s;
     hs::optimizer_step plain{recipe{}};
     hs::optimizer_step replayed{recipe{}, hs::cuda_backend{s}};
@@ -191,7 +196,9 @@ TEST_CASE("with a learning rate in memory that is none, a step is skipped and th
     twin<hs::fp16> p(10, 1), g(10, 2);
     step.bind(p.on_device(), g.on_device());
     thrust::device_vector<float> lr(1), loss(1, 3.0f);
-    const hs::step_input in{.lr = 0, .lr_in_memory = thrust::raw_pointer_cast(lr.data()), .loss_in_memory = thrust::raw_pointer_cast(loss.data())};
+    const hs::step_input in{.lr = 0,
+                            .lr_in_memory = thrust::raw_pointer_cast(lr.data()),
+                            .loss_in_memory = thrust::raw_pointer_cast(loss.data())};
     for (float bad : {-1.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
         lr[0] = bad;
         step.step(in);
@@ -214,8 +221,10 @@ TEST_CASE("a report on each tensor says which one overflowed, as on the host", "
     hs::optimizer_step host{recipe{}};
     hs::optimizer_step device{recipe{}, hs::cuda_backend{s}};
     twin<hs::fp16> a(9000, 1), b(0, 2), c(77, 3), ga(9000, 4), gb(0, 5), gc(77, 6);
-    host.bind(std::vector{a.on_host(), b.on_host(), c.on_host()}, std::vector{ga.on_host(), gb.on_host(), gc.on_host()});
-    device.bind(std::vector{a.on_device(), b.on_device(), c.on_device()}, std::vector{ga.on_device(), gb.on_device(), gc.on_device()});
+    host.bind(std::vector{a.on_host(), b.on_host(), c.on_host()},
+              std::vector{ga.on_host(), gb.on_host(), gc.on_host()});
+    device.bind(std::vector{a.on_device(), b.on_device(), c.on_device()},
+                std::vector{ga.on_device(), gb.on_device(), gc.on_device()});
     gc.poke(70, std::numeric_limits<float>::infinity());
     host.step(0.1f);
     device.step(0.1f);
@@ -231,7 +240,8 @@ TEST_CASE("a report on each tensor says which one overflowed, as on the host", "
 }
 
 TEST_CASE("the loss scale is read on the device, telemetry is drained by read_back", "[cuda]") {
-    using recipe = hs::recipe<hs::fp16{}, hs::sgd<>{}, hs::dynamic_scaling{.initial_scale = 8, .growth_interval = 1}, hs::scale_curve<>{}>;
+    using recipe = hs::recipe<hs::fp16{}, hs::sgd<>{}, hs::dynamic_scaling{.initial_scale = 8, .growth_interval = 1},
+                              hs::scale_curve<>{}>;
     device_stream s;
     hs::optimizer_step step{recipe{}, hs::cuda_backend{s}, hs::scale_curve<>{.path = "device_scale_curve.csv"}};
     twin<hs::fp16> p(10, 1), g(10, 2);

@@ -32,9 +32,12 @@ class memory {
 };
 
 // [snippet: kernel]
-__global__ void loss_gradient(hs::fp16 const* output, float const* target, float const* loss_scale, hs::fp16* gradient, int n) {
+__global__ void loss_gradient(hs::fp16 const* output, float const* target, float const* loss_scale, hs::fp16* gradient,
+                              int n) {
     const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-    if (i < n) gradient[i] = hs::fp16(2 * *loss_scale / n * (hs::widen(output[i]) - target[i]));  // scaled before it is rounded
+    if (i < n)
+        gradient[i] =
+            hs::fp16(2 * *loss_scale / n * (hs::widen(output[i]) - target[i]));  // scaled before it is rounded
 }
 // [end]
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Drives random recipes with random values, shapes, gradients, missing gradients and overflows, and compares every step with a reference
-// in double. A failure prints the seed of its case; HALFSTEP_PROPERTY_CASES runs more of them.
+// Drives random recipes with random values, shapes, gradients, missing gradients and overflows, and compares every step
+// with a reference in double. A failure prints the seed of its case; HALFSTEP_PROPERTY_CASES runs more of them.
 #include <catch.hpp>
 
 #include <cstdlib>
@@ -93,9 +93,14 @@ std::string deviation(unsigned seed, double tolerance) {
     auto scaling = random_scaling<Scaling>(d);
     using group = hs::group<hs::everything, T>;
     const group factors{.lr_factor = d.between(0.1f, 2), .weight_decay_factor = d.between(0, 2)};
-    hs::optimizer_step step{hs::recipe<group{}, Rule{}, Storage{}, Clipping{}, Scaling{}>{},
-                            hs::host_backend{.threads = 1 + d.upto(2), .elements_per_thread = 64, .stream_above_bytes = d.upto(1) * 1000000},
-                            rule, clipping, scaling, factors};
+    hs::optimizer_step step{
+        hs::recipe<group{}, Rule{}, Storage{}, Clipping{}, Scaling{}>{},
+        hs::host_backend{
+            .threads = 1 + d.upto(2), .elements_per_thread = 64, .stream_above_bytes = d.upto(1) * 1000000},
+        rule,
+        clipping,
+        scaling,
+        factors};
 
     std::vector<std::vector<T>> parameters(1 + static_cast<std::size_t>(d.upto(5)));
     std::vector<std::vector<double>> start;
@@ -111,8 +116,9 @@ std::string deviation(unsigned seed, double tolerance) {
     const auto views = [&](std::vector<bool> const& present) {
         std::vector<hs::tensor_view<T const>> v;
         for (std::size_t t = 0; t < gradients.size(); ++t)
-            v.push_back(present[t] ? hs::tensor_view<T const>(gradients[t])
-                                   : hs::tensor_view<T const>(nullptr, {static_cast<std::int64_t>(gradients[t].size())}));
+            v.push_back(present[t]
+                            ? hs::tensor_view<T const>(gradients[t])
+                            : hs::tensor_view<T const>(nullptr, {static_cast<std::int64_t>(gradients[t].size())}));
         return v;
     };
     step.bind(parameters, views(std::vector<bool>(gradients.size(), true)));
@@ -141,8 +147,9 @@ std::string deviation(unsigned seed, double tolerance) {
         if constexpr (requires { clipping.max_norm; }) max_norm = clipping.max_norm;
         if constexpr (requires { clipping.max_value; }) max_value = clipping.max_value;
         const bool applied = step.step(lr).applied;
-        const bool wanted = expected.step(rule, stored, scale, max_norm, max_value, static_cast<double>(lr * factors.lr_factor),
-                                          static_cast<double>(factors.weight_decay_factor));
+        const bool wanted =
+            expected.step(rule, stored, scale, max_norm, max_value, static_cast<double>(lr * factors.lr_factor),
+                          static_cast<double>(factors.weight_decay_factor));
         if (applied != wanted) return "the verdict at step " + std::to_string(t);
         hs::gradient_report report;
         report.overflowed = !wanted;
@@ -153,8 +160,8 @@ std::string deviation(unsigned seed, double tolerance) {
                 const double p = expected.cells()[k][i].p;
                 largest = std::max(largest, std::abs(p));
                 if (!(std::abs(kept[k][i] - p) <= tolerance * largest))
-                    return "step " + std::to_string(t) + ", tensor " + std::to_string(k) + ", element " + std::to_string(i) + ": " +
-                           std::to_string(kept[k][i]) + " for " + std::to_string(p);
+                    return "step " + std::to_string(t) + ", tensor " + std::to_string(k) + ", element " +
+                           std::to_string(i) + ": " + std::to_string(kept[k][i]) + " for " + std::to_string(p);
             }
     }
     return "";
@@ -189,8 +196,10 @@ TEST_CASE("float parameters follow the reference in double", "[property]") {
 }
 TEST_CASE("masters of fp16 parameters follow the reference in double", "[property]") {
     check<hs::fp16, hs::adamw, hs::fp32_master, hs::clip_by_norm, hs::dynamic_scaling>(fp32);
-    check<hs::fp16, hs::sgd<hs::classical_momentum>, hs::fp32_master, hs::clip_by_value, hs::hysteresis_scaling<>>(fp32);
-    check<hs::fp16, hs::adam, hs::fp32_master, hs::no_clipping, hs::hysteresis_scaling<hs::refill::on_clean_step>>(fp32);
+    check<hs::fp16, hs::sgd<hs::classical_momentum>, hs::fp32_master, hs::clip_by_value, hs::hysteresis_scaling<>>(
+        fp32);
+    check<hs::fp16, hs::adam, hs::fp32_master, hs::no_clipping, hs::hysteresis_scaling<hs::refill::on_clean_step>>(
+        fp32);
 }
 TEST_CASE("masters and Kahan pairs of bf16 parameters follow the reference in double", "[property]") {
     check<hs::bf16, hs::adamw, hs::fp32_master, hs::clip_by_value, hs::no_scaling>(fp32);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The slow and obvious step: one parameter at a time, in double, from the formulas of the papers. Shares no arithmetic with the library.
+/// The slow and obvious step: one parameter at a time, in double, from the formulas of the papers. Shares no arithmetic
+/// with the library.
 #pragma once
 
 #include <cmath>
@@ -55,8 +56,8 @@ class reference {
 
     /// `gradients` as stored, an empty tensor for none; `max_norm` or `max_value` 0 for no such clipping.
     template <class Rule>
-    bool step(Rule const& rule, std::vector<std::vector<double>> const& gradients, double scale, double max_norm, double max_value,
-              double lr, double decay) {
+    bool step(Rule const& rule, std::vector<std::vector<double>> const& gradients, double scale, double max_norm,
+              double max_value, double lr, double decay) {
         double squares = 0;
         for (auto const& tensor : gradients)
             for (double g : tensor) {

@@ -16,7 +16,8 @@ TEST_CASE("a report on each tensor says which one overflowed and how large the o
     std::vector<float> ga(9000, 2.0f), gb(10, 0.5f), gc(70, 3.0f);
     gc[69] = -infinity;
     hs::optimizer_step step{hs::recipe<hs::dtype<float>{}, hs::adamw{}, hs::nonfinite_check{}, hs::clip_by_norm{}>{}};
-    step.bind(std::array{view(a), view(b), view(c), view(d)}, std::array{view(ga), view(gb), view(gc), view(nullptr, {5})});
+    step.bind(std::array{view(a), view(b), view(c), view(d)},
+              std::array{view(ga), view(gb), view(gc), view(nullptr, {5})});
     REQUIRE(!step.step(0.1f).applied);
     const auto reports = step.tensor_reports<hs::everything>();
     REQUIRE(reports.size() == 4);

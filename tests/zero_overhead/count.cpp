@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes STEPS steps of a recipe, `composed` or by `hand`, on N elements, under an instruction counter (tests/zero_overhead.sh).
+// Makes STEPS steps of a recipe, `composed` or by `hand`, on N elements, under an instruction counter
+// (tests/zero_overhead.sh).
 //   count RECIPE composed|hand N STEPS
 #include <cstdlib>
 #include <cstring>
@@ -19,9 +20,15 @@ int steps = 1;
 
 struct data {
     explicit data(std::int64_t n)
-        : gradient16(static_cast<std::size_t>(n) + 8192), parameter16(gradient16.size()), compensation(gradient16.size()),
-          gradient32(gradient16.size()), parameter32(gradient16.size()), master(gradient16.size()), m(gradient16.size()),
-          v(gradient16.size()), n(n) {}
+        : gradient16(static_cast<std::size_t>(n) + 8192),
+          parameter16(gradient16.size()),
+          compensation(gradient16.size()),
+          gradient32(gradient16.size()),
+          parameter32(gradient16.size()),
+          master(gradient16.size()),
+          m(gradient16.size()),
+          v(gradient16.size()),
+          n(n) {}
     std::vector<std::uint16_t> gradient16, parameter16, compensation;
     std::vector<float> gradient32, parameter32, master, m, v;
     std::int64_t n;
@@ -37,13 +44,15 @@ bool composed(data& d, T* parameters, T const* gradients) {
 }
 template <class Recipe, class T>
 bool composed16(data& d) {
-    return composed<Recipe>(d, reinterpret_cast<T*>(d.parameter16.data()), reinterpret_cast<T const*>(d.gradient16.data()));
+    return composed<Recipe>(d, reinterpret_cast<T*>(d.parameter16.data()),
+                            reinterpret_cast<T const*>(d.gradient16.data()));
 }
 
 using hand_step = bool (*)(hand::arrays, float, int);
 bool by_hand(data& d, hand_step step) {
-    const hand::arrays a{d.gradient16.data(), d.gradient32.data(), d.parameter16.data(), d.parameter32.data(),  d.master.data(),
-                         d.m.data(),          d.v.data(),          d.compensation.data(), d.n};
+    const hand::arrays a{d.gradient16.data(),  d.gradient32.data(),   d.parameter16.data(),
+                         d.parameter32.data(), d.master.data(),       d.m.data(),
+                         d.v.data(),           d.compensation.data(), d.n};
     bool applied = true;
     for (int t = 1; t <= steps; ++t) applied = step(a, 1e-3f, t) && applied;
     return applied;
@@ -74,8 +83,9 @@ int main(int argc, char** argv) {
     else if (recipe == "bf16_stochastic")
         applied = hand ? by_hand(d, hand::bf16_stochastic) : composed16<bf16_stochastic, hs::bf16>(d);
     else if (recipe == "float_momentum")
-        applied = hand ? by_hand(d, hand::float_momentum)
-                       : composed<float_momentum>(d, d.parameter32.data(), static_cast<float const*>(d.gradient32.data()));
+        applied =
+            hand ? by_hand(d, hand::float_momentum)
+                 : composed<float_momentum>(d, d.parameter32.data(), static_cast<float const*>(d.gradient32.data()));
     else if (recipe == "bf16_lion")
         applied = hand ? by_hand(d, hand::bf16_lion) : composed16<bf16_lion, hs::bf16>(d);
     else if (recipe == "fp16_kahan")

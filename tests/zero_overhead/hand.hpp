@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Steps written by hand in AVX2 intrinsics, one recipe each, as one would write them without a library: the yardstick.
 ///
-/// They compute what the composed steps compute (the same formulas, moments below 2^-126 stored as zero), for sizes that are
-/// multiples of 64. Four vectors an iteration in the update, a row of 64 in the check, as the composed loops do.
+/// They compute what the composed steps compute (the same formulas, moments below 2^-126 stored as zero), for sizes
+/// that are multiples of 64. Four vectors an iteration in the update, a row of 64 in the check, as the composed loops
+/// do.
 #pragma once
 
 #include <immintrin.h>
@@ -41,7 +42,8 @@ inline void store_fp16(u16* p, __m256 x) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 inline __m256 load_bf16(u16 const* p) {
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p))), 16));
+    return _mm256_castsi256_ps(
+        _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<__m128i const*>(p))), 16));
 }
 inline __m128i pack16(__m256i x) {
     return _mm256_castsi256_si128(_mm256_permute4x64_epi64(_mm256_packus_epi32(x, x), 0x08));
@@ -55,7 +57,13 @@ struct adam_scalars {
     float b1, c1, b2, c2, eps, decay, minus_step, correction;
 };
 inline adam_scalars make_adam(float lr, float weight_decay, int t) {
-    return {0.9f,  0.1f, 0.999f, 0.001f, 1e-8f, 1 - lr * weight_decay, static_cast<float>(-lr / (1 - std::pow(0.9, t))),
+    return {0.9f,
+            0.1f,
+            0.999f,
+            0.001f,
+            1e-8f,
+            1 - lr * weight_decay,
+            static_cast<float>(-lr / (1 - std::pow(0.9, t))),
             static_cast<float>(1 / std::sqrt(1 - std::pow(0.999, t)))};
 }
 /// Moments and the quotient of Adam.
@@ -117,7 +125,8 @@ inline void update_fp16_master(arrays const a, adam_scalars const& s, float fact
         for (int u = 0; u < 32; u += 8) {
             const __m256 g = _mm256_mul_ps(load_fp16(a.gradient16 + i + u), all(factor));
             const __m256 q = adam_quotient(s, g, a.m + i + u, a.v + i + u);
-            const __m256 p = _mm256_fmadd_ps(all(s.minus_step), q, _mm256_mul_ps(_mm256_loadu_ps(a.master + i + u), all(s.decay)));
+            const __m256 p =
+                _mm256_fmadd_ps(all(s.minus_step), q, _mm256_mul_ps(_mm256_loadu_ps(a.master + i + u), all(s.decay)));
             _mm256_storeu_ps(a.master + i + u, p);
             store_fp16(a.parameter16 + i + u, p);
         }
@@ -149,16 +158,20 @@ inline bool bf16_stochastic(arrays const a, float lr, int t) {
         for (int u = 0; u < 32; u += 8) {
             const __m256 g = load_bf16(a.gradient16 + i + u);
             const __m256 q = adam_quotient(s, _mm256_mul_ps(g, all(r.factor)), a.m + i + u, a.v + i + u);
-            const __m256 p = _mm256_fmadd_ps(all(s.minus_step), q, _mm256_mul_ps(load_bf16(a.parameter16 + i + u), all(s.decay)));
+            const __m256 p =
+                _mm256_fmadd_ps(all(s.minus_step), q, _mm256_mul_ps(load_bf16(a.parameter16 + i + u), all(s.decay)));
             __m256i x = _mm256_xor_si256(_mm256_add_epi32(number, _mm256_set1_epi32(static_cast<int>(i) + u)), before);
             x = _mm256_mullo_epi32(_mm256_xor_si256(x, _mm256_srli_epi32(x, 16)), _mm256_set1_epi32(0x7FEB352D));
             x = _mm256_xor_si256(x, between);
-            x = _mm256_mullo_epi32(_mm256_xor_si256(x, _mm256_srli_epi32(x, 15)), _mm256_set1_epi32(static_cast<int>(0x846CA68Bu)));
+            x = _mm256_mullo_epi32(_mm256_xor_si256(x, _mm256_srli_epi32(x, 15)),
+                                   _mm256_set1_epi32(static_cast<int>(0x846CA68Bu)));
             x = _mm256_xor_si256(x, _mm256_srli_epi32(x, 16));
             const __m256i bits = _mm256_castps_si256(p), size = _mm256_and_si256(bits, _mm256_set1_epi32(0x7FFFFFFF));
-            const __m256i sign = _mm256_srli_epi32(_mm256_and_si256(bits, _mm256_set1_epi32(static_cast<int>(0x80000000u))), 16);
+            const __m256i sign =
+                _mm256_srli_epi32(_mm256_and_si256(bits, _mm256_set1_epi32(static_cast<int>(0x80000000u))), 16);
             __m256i raised = _mm256_srli_epi32(_mm256_add_epi32(size, _mm256_srli_epi32(x, 16)), 16);
-            const __m256i largest = _mm256_set1_epi32(0x7F7F), special = _mm256_cmpgt_epi32(_mm256_set1_epi32(0x7F800000), size);
+            const __m256i largest = _mm256_set1_epi32(0x7F7F),
+                          special = _mm256_cmpgt_epi32(_mm256_set1_epi32(0x7F800000), size);
             raised = _mm256_min_epi32(_mm256_blendv_epi8(largest, raised, special), largest);
             const __m256i nan = _mm256_cmpgt_epi32(size, _mm256_set1_epi32(0x7F800000));
             const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
@@ -179,7 +192,8 @@ inline bool float_momentum(arrays const a, float lr, int t) {
 #pragma GCC unroll 4
         for (int u = 0; u < 32; u += 8) {
             const __m256 p = _mm256_loadu_ps(a.parameter32 + i + u);
-            const __m256 g = _mm256_fmadd_ps(all(r.weight_decay), p, _mm256_mul_ps(_mm256_loadu_ps(a.gradient32 + i + u), all(r.factor)));
+            const __m256 g = _mm256_fmadd_ps(all(r.weight_decay), p,
+                                             _mm256_mul_ps(_mm256_loadu_ps(a.gradient32 + i + u), all(r.factor)));
             const __m256 m = _mm256_fmadd_ps(all(0.9f), _mm256_loadu_ps(a.m + i + u), _mm256_mul_ps(all(undamped), g));
             _mm256_storeu_ps(a.m + i + u, without_subnormals(m));
             _mm256_storeu_ps(a.parameter32 + i + u, _mm256_fmadd_ps(all(-lr), m, p));
@@ -200,14 +214,16 @@ inline bool bf16_lion(arrays const a, float lr, int) {
             __m256 step = _mm256_blendv_ps(c, all(lr), _mm256_cmp_ps(c, zero, _CMP_LT_OS));
             step = _mm256_blendv_ps(step, all(-lr), _mm256_cmp_ps(c, zero, _CMP_GT_OS));
             const __m256 p = _mm256_fmadd_ps(_mm256_loadu_ps(a.master + i + u), all(1 - lr * 0.1f), step);
-            _mm256_storeu_ps(a.m + i + u, without_subnormals(_mm256_fmadd_ps(all(0.99f), m, _mm256_mul_ps(all(0.01f), g))));
+            _mm256_storeu_ps(a.m + i + u,
+                             without_subnormals(_mm256_fmadd_ps(all(0.99f), m, _mm256_mul_ps(all(0.01f), g))));
             _mm256_storeu_ps(a.master + i + u, p);
             const __m256i bits = _mm256_castps_si256(p), size = _mm256_and_si256(bits, _mm256_set1_epi32(0x7FFFFFFF));
             const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
             const __m256i nearest =
                 _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7FFF))), 16);
             const __m256i quiet = _mm256_or_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(0x40));
-            const __m256i result = _mm256_blendv_epi8(nearest, quiet, _mm256_cmpgt_epi32(size, _mm256_set1_epi32(0x7F800000)));
+            const __m256i result =
+                _mm256_blendv_epi8(nearest, quiet, _mm256_cmpgt_epi32(size, _mm256_set1_epi32(0x7F800000)));
             _mm_storeu_si128(reinterpret_cast<__m128i*>(a.parameter16 + i + u), pack16(result));
         }
     return true;

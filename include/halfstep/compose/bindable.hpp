@@ -36,10 +36,12 @@ concept not_const = !std::is_const_v<element_of_t<std::remove_reference_t<typena
 template <class X>
 concept holds_elements = std::is_const_v<element_of_t<X const>> && !std::is_const_v<element_of_t<X>>;
 template <class X>
-concept holds_items = std::is_const_v<std::remove_reference_t<item<X const>>> && !std::is_const_v<std::remove_reference_t<item<X>>>;
+concept holds_items =
+    std::is_const_v<std::remove_reference_t<item<X const>>> && !std::is_const_v<std::remove_reference_t<item<X>>>;
 template <class R, class T>
-inline constexpr bool stays = !holds_elements<std::remove_cvref_t<item<R>>> ||
-                              (std::is_lvalue_reference_v<item<R>> && (std::is_lvalue_reference_v<R> || !holds_items<R>));
+inline constexpr bool stays =
+    !holds_elements<std::remove_cvref_t<item<R>>> ||
+    (std::is_lvalue_reference_v<item<R>> && (std::is_lvalue_reference_v<R> || !holds_items<R>));
 template <class R, class T>
     requires tensor_like<R, T>
 inline constexpr bool stays<R, T> = std::is_lvalue_reference_v<R> || !holds_elements<R>;
@@ -48,7 +50,7 @@ template <class R, class T>
 concept parameters = tensors<R, T> && not_const<R, T> && stays<R, T>;
 /// `Written`: the ranks' mean is taken in place.
 template <class R, class T, bool Written>
-concept gradients = tensors<R, T> && (!Written || not_const<R, T>) && stays<R, T>;
+concept gradients = tensors<R, T> && (!Written || not_const<R, T>)&&stays<R, T>;
 
 }  // namespace bindable
 
@@ -58,30 +60,35 @@ template <class R, class T>
 consteval auto bound_parameters() {
     using namespace bindable;
     if constexpr (!tensors<R, T>)
-        static_assert(tensors<R, T>,
-                      "halfstep: these parameters are not tensors of the group's dtype (or a type of the same bits); give a "
-                      "contiguous range, a tensor_view, or a range of them");
+        static_assert(
+            tensors<R, T>,
+            "halfstep: these parameters are not tensors of the group's dtype (or a type of the same bits); give a "
+            "contiguous range, a tensor_view, or a range of them");
     else if constexpr (!not_const<R, T>)
         static_assert(not_const<R, T>,
                       "halfstep: parameters are written; bind them from a range whose elements are not const");
     else
-        static_assert(stays<R, T>,
-                      "halfstep: bind keeps addresses, and these parameters are gone after the call; bind a range that lives on");
+        static_assert(
+            stays<R, T>,
+            "halfstep: bind keeps addresses, and these parameters are gone after the call; bind a range that lives on");
 }
 template <class R, class T, bool Written>
 consteval auto bound_gradients() {
     using namespace bindable;
     if constexpr (!tensors<R, T>)
-        static_assert(tensors<R, T>,
-                      "halfstep: these gradients are not tensors of the group's gradient type (or a type of the same bits); "
-                      "give a contiguous range, a tensor_view, or a range of them");
+        static_assert(
+            tensors<R, T>,
+            "halfstep: these gradients are not tensors of the group's gradient type (or a type of the same bits); "
+            "give a contiguous range, a tensor_view, or a range of them");
     else if constexpr (Written && !not_const<R, T>)
-        static_assert(not_const<R, T>,
-                      "halfstep: gradients of several ranks are averaged in place; bind them from a range whose elements are "
-                      "not const");
+        static_assert(
+            not_const<R, T>,
+            "halfstep: gradients of several ranks are averaged in place; bind them from a range whose elements are "
+            "not const");
     else
-        static_assert(stays<R, T>,
-                      "halfstep: bind keeps addresses, and these gradients are gone after the call; bind a range that lives on");
+        static_assert(
+            stays<R, T>,
+            "halfstep: bind keeps addresses, and these gradients are gone after the call; bind a range that lives on");
 }
 
 }  // namespace diagnose

@@ -86,16 +86,15 @@ struct first_failing_of {
 };
 template <class Test, class First, class... Rest>
 struct first_failing_of<Test, type_list<First, Rest...>>
-    : std::conditional_t<Test::template holds<First>, first_failing_of<Test, type_list<Rest...>>, std::type_identity<First>> {
-};
+    : std::conditional_t<Test::template holds<First>, first_failing_of<Test, type_list<Rest...>>,
+                         std::type_identity<First>> {};
 /// The first type of a list for which `Test::holds` is false; void where there is none.
 template <class Test, class List>
 using first_failing = typename first_failing_of<Test, List>::type;
 
 /// The policy of `Group` in `Slot`: its own, else the recipe's, else `Default`.
 template <class Group, class Slot, class Default, class... Ps>
-using group_policy = typename first_or<
-    typename list_in_slot<for_tag<typename Group::tag, Ps...>, Slot>::type,
-    typename first_or<in_slot<Slot, Ps...>, Default>::type>::type;
+using group_policy = typename first_or<typename list_in_slot<for_tag<typename Group::tag, Ps...>, Slot>::type,
+                                       typename first_or<in_slot<Slot, Ps...>, Default>::type>::type;
 
 }  // namespace halfstep::choose

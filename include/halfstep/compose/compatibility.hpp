@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The one table of rules between policies. A row is a predicate over the policies that it concerns, and the sentence that a recipe is
-/// refused with.
+/// The one table of rules between policies. A row is a predicate over the policies that it concerns, and the sentence
+/// that a recipe is refused with.
 #pragma once
 
 #include <type_traits>
@@ -20,7 +20,8 @@ template <class Group>
 inline constexpr bool narrow_range_gradients = Group::trains && narrow_range_type<typename Group::gradient_type>;
 
 template <class Group, class Storage>
-concept storage_is_needed = !std::same_as<typename Group::type, float> || storage_rule_for<Storage, float> || !storage_rule<Storage>;
+concept storage_is_needed =
+    !std::same_as<typename Group::type, float> || storage_rule_for<Storage, float> || !storage_rule<Storage>;
 template <class Group, class Scaling, bool AcceptsUnderflow>
 concept gradients_stay_in_range = !narrow_range_gradients<Group> || scales_the_loss<Scaling> || AcceptsUnderflow;
 template <class Group, class Detection>
@@ -33,14 +34,14 @@ template <class Group, class Detection>
 concept bits_are_looked_at =
     !Group::trains || overflow_detection_needs::flags_bits_if_it_says_so<Detection, typename Group::gradient_type>;
 template <class Scaling, class... Plans>
-concept scale_can_back_off = !scales_the_loss<Scaling> ||
-                             ((Plans::group::trains && detects_overflow<typename Plans::detection>) || ...);
+concept scale_can_back_off =
+    !scales_the_loss<Scaling> || ((Plans::group::trains && detects_overflow<typename Plans::detection>) || ...);
 
 /// All rows about one group.
 template <class Group, class Detection, class Clipping, class Scaling, bool AcceptsUnderflow>
-concept group_fits =
-    gradients_stay_in_range<Group, Scaling, AcceptsUnderflow> && overflow_is_found<Group, Detection> &&
-    norm_is_guarded<Group, Detection, Clipping> && overflow_is_visible<Group, Detection> && bits_are_looked_at<Group, Detection>;
+concept group_fits = gradients_stay_in_range<Group, Scaling, AcceptsUnderflow> && overflow_is_found<Group, Detection> &&
+                     norm_is_guarded<Group, Detection, Clipping> && overflow_is_visible<Group, Detection> &&
+                     bits_are_looked_at<Group, Detection>;
 
 // What to look for in a list; see choose::first_failing.
 struct has_a_storage_that_fits {
@@ -62,41 +63,48 @@ namespace diagnose {
 
 template <class Group, class Storage>
 consteval auto a_needed_storage() {
-    static_assert(compatibility::storage_is_needed<Group, Storage>,
-                  "halfstep: this storage rule is for 16-bit and fp8 parameters; a float group is its own master: in_place");
+    static_assert(
+        compatibility::storage_is_needed<Group, Storage>,
+        "halfstep: this storage rule is for 16-bit and fp8 parameters; a float group is its own master: in_place");
 }
 
 template <class Group, class Detection, class Clipping, class Scaling, bool AcceptsUnderflow>
 consteval auto a_group_of_a_step() {
     using namespace compatibility;
     if constexpr (!gradients_stay_in_range<Group, Scaling, AcceptsUnderflow>)
-        static_assert(gradients_stay_in_range<Group, Scaling, AcceptsUnderflow>,
-                      "halfstep: fp16 or fp8 gradients without a loss scale lose what is below their smallest value; name a "
-                      "loss scaling, or accept_underflow{} if that is meant");
+        static_assert(
+            gradients_stay_in_range<Group, Scaling, AcceptsUnderflow>,
+            "halfstep: fp16 or fp8 gradients without a loss scale lose what is below their smallest value; name a "
+            "loss scaling, or accept_underflow{} if that is meant");
     else if constexpr (!overflow_is_found<Group, Detection>)
-        static_assert(overflow_is_found<Group, Detection>,
-                      "halfstep: fp16 or fp8 gradients overflow in normal training, and no_check would let inf into the "
-                      "weights; name nonfinite_check, exponent_check or norm_check");
+        static_assert(
+            overflow_is_found<Group, Detection>,
+            "halfstep: fp16 or fp8 gradients overflow in normal training, and no_check would let inf into the "
+            "weights; name nonfinite_check, exponent_check or norm_check");
     else if constexpr (!norm_is_guarded<Group, Detection, Clipping>)
-        static_assert(norm_is_guarded<Group, Detection, Clipping>,
-                      "halfstep: norm clipping needs an overflow detector in every group: one NaN makes the norm NaN and "
-                      "with it every gradient; norm_check is free here");
+        static_assert(
+            norm_is_guarded<Group, Detection, Clipping>,
+            "halfstep: norm clipping needs an overflow detector in every group: one NaN makes the norm NaN and "
+            "with it every gradient; norm_check is free here");
     else if constexpr (!overflow_is_visible<Group, Detection>)
-        static_assert(overflow_is_visible<Group, Detection>,
-                      "halfstep: this overflow detection cannot see overflow in the group's gradient type (fp8_e4m3 has no "
-                      "infinity, its largest exponent is finite); name nonfinite_check");
+        static_assert(
+            overflow_is_visible<Group, Detection>,
+            "halfstep: this overflow detection cannot see overflow in the group's gradient type (fp8_e4m3 has no "
+            "infinity, its largest exponent is finite); name nonfinite_check");
     else
-        static_assert(bits_are_looked_at<Group, Detection>,
-                      "halfstep: this overflow detection's 'flags_bits' cannot be called as 'bool flags_bits<T>(std::uint32_t "
-                      "bits) const' for the group's gradient type");
+        static_assert(
+            bits_are_looked_at<Group, Detection>,
+            "halfstep: this overflow detection's 'flags_bits' cannot be called as 'bool flags_bits<T>(std::uint32_t "
+            "bits) const' for the group's gradient type");
 }
 
 template <class Scaling, class... Plans>
 consteval auto a_step() {
     using namespace compatibility;
-    static_assert(scale_can_back_off<Scaling, Plans...>,
-                  "halfstep: a loss scale needs an overflow detector in at least one group; with no_check it could never "
-                  "back off");
+    static_assert(
+        scale_can_back_off<Scaling, Plans...>,
+        "halfstep: a loss scale needs an overflow detector in at least one group; with no_check it could never "
+        "back off");
 }
 
 // Each is true when all is well; else the first row that is broken has been named, and it is false.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// What a recipe comes down to: one policy type a slot and group, without the numbers. Recipes that differ only in numbers, or in the
-/// order of their policies, have the same composition.
+/// What a recipe comes down to: one policy type a slot and group, without the numbers. Recipes that differ only in
+/// numbers, or in the order of their policies, have the same composition.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +32,8 @@ struct group_plan {
         return Group::trains ? bytes : 0;
     }();
 
-    /// Their values. An empty policy takes no byte. The last member is never empty: nvcc 13.0 lays out trailing empty members in other
-    /// places for the device than for the host.
+    /// Their values. An empty policy takes no byte. The last member is never empty: nvcc 13.0 lays out trailing empty
+    /// members in other places for the device than for the host.
     struct values {
         [[no_unique_address]] Storage storage;
         [[no_unique_address]] State state;

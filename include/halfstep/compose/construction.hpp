@@ -34,8 +34,9 @@ consteval auto constructed() {
                                      well_formed::count_in_slot<communicator_slot, type_list<Arguments...>> <= 1;
         constexpr bool all_once = (given_once<Arguments, Arguments...> && ...);
         static_assert(one_machine, "halfstep: a step runs on one backend and with one communicator");
-        static_assert(!one_machine || all_once,
-                      "halfstep: two values of one policy type at construction; in_group<tag>(policy) gives a group its own");
+        static_assert(
+            !one_machine || all_once,
+            "halfstep: two values of one policy type at construction; in_group<tag>(policy) gives a group its own");
         return std::type_identity<Composition>{};
     }
 }

@@ -12,9 +12,6 @@
 
 namespace halfstep {
 
-
-
-
 /// Host memory: the block itself is what the host sees.
 template <class ControlBlock, class Backend, bool Records>
 class control_storage {
@@ -52,15 +49,16 @@ class control_storage<ControlBlock, Backend, Records> {
     ControlBlock* memory() const { return reinterpret_cast<ControlBlock*>(memory_.data()); }
     step_record* ring() const { return Records ? reinterpret_cast<step_record*>(ring_memory_.data()) : nullptr; }
     ControlBlock const& seen() const { return seen_; }
-    /// Waits for the steps that were launched, and hands their records on: all of them, or the latest `record_ring_size`. True when there
-    /// were any.
+    /// Waits for the steps that were launched, and hands their records on: all of them, or the latest
+    /// `record_ring_size`. True when there were any.
     template <class Recorder>
     bool read_back(Backend const& backend, Recorder& recorder) {
         const std::int64_t before = seen_.steps;
         backend.read(reinterpret_cast<std::byte*>(&seen_), memory_.data(), sizeof seen_);
         if constexpr (Records) {
             std::vector<step_record> ring(record_ring_size);
-            backend.read(reinterpret_cast<std::byte*>(ring.data()), ring_memory_.data(), ring.size() * sizeof(step_record));
+            backend.read(reinterpret_cast<std::byte*>(ring.data()), ring_memory_.data(),
+                         ring.size() * sizeof(step_record));
             const std::int64_t oldest = seen_.steps - record_ring_size;
             for (std::int64_t s = (before > oldest ? before : oldest) + 1; s <= seen_.steps; ++s)
                 recorder.record(ring[static_cast<std::size_t>(s % record_ring_size)]);

@@ -31,8 +31,8 @@ HS_FUNCTION constexpr void note_micro_batch(typename Composition::policy_values 
 
 /// Turns the agreed reports into the decision of every group, then lets the loss scaling move.
 ///
-/// Order: the scale that the gradients carry unscales them; a norm is one of unscaled gradients; the scale moves last. A norm that is
-/// wanted for clipping and is not finite counts as an overflow.
+/// Order: the scale that the gradients carry unscales them; a norm is one of unscaled gradients; the scale moves last.
+/// A norm that is wanted for clipping and is not finite counts as an overflow.
 template <class Composition>
 HS_FUNCTION constexpr void decide(typename Composition::policy_values const& policies,
                                   typename Composition::control_block& control, step_input const& in) {

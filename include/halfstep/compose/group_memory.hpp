@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The memory behind one group, without its types, so that a file compiles it once a backend and not once a composition.
+/// The memory behind one group, without its types, so that a file compiles it once a backend and not once a
+/// composition.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +33,8 @@ class group_memory {
     HS_NOINLINE ~group_memory() = default;
 
     /// Takes memory for the slices of the tensors that this rank owns. Throws std::bad_alloc.
-    HS_NOINLINE group_memory(group_tensors&& tensors, flat_range owned, std::int64_t applied_steps, element_sizes sizes, Backend const& backend)
+    HS_NOINLINE group_memory(group_tensors&& tensors, flat_range owned, std::int64_t applied_steps, element_sizes sizes,
+                             Backend const& backend)
         : sizes_(sizes), tensors_(std::move(tensors)), slices_(tensors_.slices(owned)) {
         for (tensor_slice const& slice : slices_) {
             segments_ += segments_of(slice.size);
@@ -98,11 +100,8 @@ class group_memory {
             auto const* gradient = static_cast<std::byte const*>(tensors_.gradients()[s.tensor].data);
             const auto offset = static_cast<std::size_t>(s.offset);
             rows.push_back({static_cast<std::byte*>(tensors_.parameters()[s.tensor].data) + offset * sizes_.parameter,
-                            gradient == nullptr ? nullptr : gradient + offset * sizes_.gradient,
-                            s.size,
-                            s.state_offset,
-                            s.first_index,
-                            s.first_segment});
+                            gradient == nullptr ? nullptr : gradient + offset * sizes_.gradient, s.size, s.state_offset,
+                            s.first_index, s.first_segment});
         }
         write(backend, rows_, rows);
     }

@@ -24,8 +24,11 @@ class group_storage {
     group_storage() = default;
 
     /// Throws std::bad_alloc; the object is not usable then, so the step builds a new one and swaps.
-    group_storage(group_tensors&& tensors, flat_range owned, std::int64_t applied_steps, std::uint32_t ordinal, Backend const& backend)
-        : memory_(std::move(tensors), owned, applied_steps, sizes, backend), table_(memory_.template table<layout>(ordinal)), bound_(true) {}
+    group_storage(group_tensors&& tensors, flat_range owned, std::int64_t applied_steps, std::uint32_t ordinal,
+                  Backend const& backend)
+        : memory_(std::move(tensors), owned, applied_steps, sizes, backend),
+          table_(memory_.template table<layout>(ordinal)),
+          bound_(true) {}
 
     bool bound() const { return bound_; }
     group_table<layout> const& table() const { return table_; }
@@ -40,13 +43,18 @@ class group_storage {
     }
 
     /// Companions of a slice; null where the storage rule keeps none.
-    auto companion(tensor_slice const& s) const { return table_.companions ? table_.companions + s.state_offset : nullptr; }
+    auto companion(tensor_slice const& s) const {
+        return table_.companions ? table_.companions + s.state_offset : nullptr;
+    }
     /// Moment `k` of a slice.
-    auto moment(tensor_slice const& s, int k) const { return table_.moments + k * table_.moment_stride + s.state_offset; }
+    auto moment(tensor_slice const& s, int k) const {
+        return table_.moments + k * table_.moment_stride + s.state_offset;
+    }
 
   private:
-    static constexpr element_sizes sizes{sizeof(type), sizeof(gradient_type), sizeof(typename layout::moment) * layout::moments,
-                                         std::is_empty_v<typename layout::companion> ? 0 : sizeof(typename layout::companion)};
+    static constexpr element_sizes sizes{
+        sizeof(type), sizeof(gradient_type), sizeof(typename layout::moment) * layout::moments,
+        std::is_empty_v<typename layout::companion> ? 0 : sizeof(typename layout::companion)};
     group_memory<Backend> memory_;
     group_table<layout> table_;
     bool bound_ = false;

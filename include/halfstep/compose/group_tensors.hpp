@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The tensors bound to one group, without their types: checks, messages and the cut into rows. No template, so that a file compiles it
-/// once and not once a group: it was half of what a further recipe cost.
+/// The tensors bound to one group, without their types: checks, messages and the cut into rows. No template, so that a
+/// file compiles it once and not once a group: it was half of what a further recipe cost.
 #pragma once
 
 #include <cstddef>
@@ -50,8 +50,8 @@ std::vector<bound_tensor> untyped(Tensors&& tensors) {
 
 /// The part of a tensor that this rank owns, in elements.
 struct tensor_slice {
-    std::size_t tensor;          ///< number in its group
-    std::int64_t offset;         ///< of the slice in its tensor
+    std::size_t tensor;   ///< number in its group
+    std::int64_t offset;  ///< of the slice in its tensor
     std::int64_t size;
     std::int64_t state_offset;   ///< as in tensor_row
     std::int64_t first_index;    ///< as in tensor_row
@@ -61,7 +61,8 @@ struct tensor_slice {
 class group_tensors {
   public:
     group_tensors() = default;
-    /// Throws std::invalid_argument, naming the tensor, for tensors that do not go together. The alignments are those of the element types.
+    /// Throws std::invalid_argument, naming the tensor, for tensors that do not go together. The alignments are those
+    /// of the element types.
     template <class Backend>
     group_tensors(std::string_view group, std::vector<bound_tensor> parameters, std::vector<bound_tensor> gradients,
                   std::size_t parameter_alignment, std::size_t gradient_alignment, Backend const& backend)
@@ -125,7 +126,8 @@ class group_tensors {
         std::string text = "tensor " + std::to_string(i);
         for (std::string_view word : {std::string_view(" of group '"), group_, std::string_view("'")}) text += word;
         if (!parameters_[i].name.empty())
-            for (std::string_view word : {std::string_view(" ('"), parameters_[i].name, std::string_view("')")}) text += word;
+            for (std::string_view word : {std::string_view(" ('"), parameters_[i].name, std::string_view("')")})
+                text += word;
         return text;
     }
     void check_aligned(std::size_t i, void const* data, std::size_t alignment, std::string_view what) const {
@@ -135,7 +137,8 @@ class group_tensors {
     void check_gradients(std::vector<bound_tensor> const& gradients) const {
         if (gradients.size() != parameters_.size())
             refuse({"group '", group_, "' has ", std::to_string(parameters_.size()), " parameters but ",
-                    std::to_string(gradients.size()), " gradients; give one each, a null view for a parameter without"});
+                    std::to_string(gradients.size()),
+                    " gradients; give one each, a null view for a parameter without"});
         for (std::size_t i = 0; i < gradients.size(); ++i) {
             if (gradients[i].data == nullptr) continue;
             if (gradients[i].size() != parameters_[i].size())

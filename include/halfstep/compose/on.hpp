@@ -10,8 +10,8 @@
 
 namespace halfstep {
 
-/// In a recipe: `on<backbone, stochastic_rounding{}>{}` gives the group tagged `Tag` policies of its own. They may be of any slot that
-/// a group decides for itself: update rule, detection, storage, state.
+/// In a recipe: `on<backbone, stochastic_rounding{}>{}` gives the group tagged `Tag` policies of its own. They may be
+/// of any slot that a group decides for itself: update rule, detection, storage, state.
 template <class Tag, auto... Policies>
 struct on {
     using slot = on_slot;

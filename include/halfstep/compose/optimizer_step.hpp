@@ -33,7 +33,8 @@ namespace detail {
                            ">: every group is bound first, an empty one with no tensors");
 }
 inline void say_event(scaling_event event, float floor) {
-    const std::string text = "halfstep: overflow with the loss scale at its floor of " + std::to_string(floor) + "; the step was skipped";
+    const std::string text =
+        "halfstep: overflow with the loss scale at its floor of " + std::to_string(floor) + "; the step was skipped";
     if (event == scaling_event::raise_at_floor) throw std::runtime_error(text);
     std::fprintf(stderr, "%s\n", text.c_str());
 }
@@ -51,8 +52,8 @@ struct state_entry {
 
 /// Runs the steps of one composition. Build it from a recipe, then `bind` every group, then `step`.
 ///
-/// Not copyable: others hold its addresses. Errors are exceptions; a call that throws std::invalid_argument or std::logic_error has changed
-/// nothing.
+/// Not copyable: others hold its addresses. Errors are exceptions; a call that throws std::invalid_argument or
+/// std::logic_error has changed nothing.
 template <class Composition, class Backend = defaults::backend, class Communicator = defaults::communicator>
 class optimizer_step {
     template <class Plan>
@@ -66,23 +67,25 @@ class optimizer_step {
     static_assert(communicator<Communicator> || diagnose::a_communicator<Communicator>());
 
   public:
-    /// `opt{recipe}`, or with a backend, a communicator, and other values for policies of the recipe, in any order. Values are validated
-    /// by the policies' own `validate`, which throws std::invalid_argument.
+    /// `opt{recipe}`, or with a backend, a communicator, and other values for policies of the recipe, in any order.
+    /// Values are validated by the policies' own `validate`, which throws std::invalid_argument.
     template <auto... Entries, class... Arguments>
     explicit optimizer_step(recipe<Entries...> chosen, Arguments&&... arguments)
         : optimizer_step(step_values<Composition>::of(chosen, arguments...),
                          detail::argument<execution_backend_slot, Backend>(std::forward<Arguments>(arguments)...),
                          detail::argument<communicator_slot, Communicator>(std::forward<Arguments>(arguments)...)) {
-        static_assert(std::is_same_v<typename recipe<Entries...>::composition, Composition>,
-                      "halfstep: this type of step was composed from other policies than this recipe's; write optimizer_step "
-                      "opt{recipe{}}, and it is deduced");
+        static_assert(
+            std::is_same_v<typename recipe<Entries...>::composition, Composition>,
+            "halfstep: this type of step was composed from other policies than this recipe's; write optimizer_step "
+            "opt{recipe{}}, and it is deduced");
     }
     optimizer_step(optimizer_step const&) = delete;
     optimizer_step& operator=(optimizer_step const&) = delete;
 
-    /// Hands the group `Tag` its tensors: a range of tensors, or one tensor, each. `gradients` match `parameters` in number and size; a view
-    /// without data says that a parameter has no gradient. Master weights and the like are made from the parameters as they are now; moments
-    /// start at zero. Allocates. Throws std::invalid_argument naming the tensor, and leaves the group as it was.
+    /// Hands the group `Tag` its tensors: a range of tensors, or one tensor, each. `gradients` match `parameters` in
+    /// number and size; a view without data says that a parameter has no gradient. Master weights and the like are made
+    /// from the parameters as they are now; moments start at zero. Allocates. Throws std::invalid_argument naming the
+    /// tensor, and leaves the group as it was.
     template <class Tag, class Parameters, class Gradients>
     void bind(Parameters&& parameters, Gradients&& gradients) {
         constexpr std::size_t g = group_index<Composition, Tag>();
@@ -99,14 +102,17 @@ class optimizer_step {
                     diagnose::bound_gradients<Gradients, gradient_type, averages_in_place>();
                 } else {
                     group_tensors tensors(type_name<Tag>(), untyped<type>(parameters),
-                                          untyped<gradient_element<gradient_type>>(gradients), alignof(type), alignof(gradient_type),
-                                          backend_);
-                    const flat_range owned = sharding_.owned(tensors.elements(), communicator_.rank(), communicator_.size());
-                    storage next(std::move(tensors), owned, applied_steps_now(), static_cast<std::uint32_t>(g), backend_);
+                                          untyped<gradient_element<gradient_type>>(gradients), alignof(type),
+                                          alignof(gradient_type), backend_);
+                    const flat_range owned =
+                        sharding_.owned(tensors.elements(), communicator_.rank(), communicator_.size());
+                    storage next(std::move(tensors), owned, applied_steps_now(), static_cast<std::uint32_t>(g),
+                                 backend_);
                     if constexpr (initialises<Backend, decltype(get<g>(policies_.groups)), decltype(next.table())>)
                         backend_.initialise(get<g>(policies_.groups), next.table());
                     else
-                        diagnose::an_initialising_backend<Backend, decltype(get<g>(policies_.groups)), decltype(next.table())>();
+                        diagnose::an_initialising_backend<Backend, decltype(get<g>(policies_.groups)),
+                                                          decltype(next.table())>();
                     get<g>(groups_) = std::move(next);
                 }
             }
@@ -128,7 +134,8 @@ class optimizer_step {
         if constexpr (g < Composition::group_count) {
             using storage = std::remove_reference_t<decltype(get<g>(groups_))>;
             constexpr bool frozen = !plan_at<g>::group::trains;
-            static_assert(frozen, "halfstep: a group that trains is bound with its gradients, as bind(parameters, gradients)");
+            static_assert(frozen,
+                          "halfstep: a group that trains is bound with its gradients, as bind(parameters, gradients)");
             if constexpr (frozen) {
                 using type = typename storage::type;
                 if constexpr (bindable::parameters<Parameters, type>)
@@ -167,12 +174,13 @@ class optimizer_step {
     template <class Gradients>
     void bind_gradients(Gradients&& gradients) {
         constexpr bool one_group = Composition::group_count == 1;
-        static_assert(one_group, "halfstep: this recipe has several groups; say which one, as bind_gradients<tag>(gradients)");
+        static_assert(one_group,
+                      "halfstep: this recipe has several groups; say which one, as bind_gradients<tag>(gradients)");
         if constexpr (one_group) bind_gradients<tag_at<0>>(std::forward<Gradients>(gradients));
     }
 
-    /// Multiply the loss by this, in fp32, before the backward pass. On a device it is a pointer to it there, to be read by kernels of the
-    /// same stream: the host does not wait.
+    /// Multiply the loss by this, in fp32, before the backward pass. On a device it is a pointer to it there, to be
+    /// read by kernels of the same stream: the host does not wait.
     auto loss_scale() const {
         if constexpr (Backend::device_memory)
             return static_cast<float const*>(&control_.memory()->last.next_loss_scale);
@@ -180,8 +188,9 @@ class optimizer_step {
             return control_.seen().last.next_loss_scale;
     }
 
-    /// Looks at the gradients of one micro-batch. An overflow is remembered until the next step, which is then skipped; the loss scale
-    /// moves only there. Not needed where micro-batches are added up in the bound gradients: inf and NaN survive a sum.
+    /// Looks at the gradients of one micro-batch. An overflow is remembered until the next step, which is then skipped;
+    /// the loss scale moves only there. Not needed where micro-batches are added up in the bound gradients: inf and NaN
+    /// survive a sum.
     void inspect_micro_batch() {
         require_bound();
         auto c = context();
@@ -191,9 +200,9 @@ class optimizer_step {
             diagnose::an_inspecting_backend<Backend, context_type>();
     }
 
-    /// One step: reduce, inspect, agree, decide, update, publish. Says whether it was applied; a skipped step changes no byte of parameters
-    /// or state. Throws std::invalid_argument for a learning rate that is negative or not finite, std::runtime_error after a step that found
-    /// the loss scale at a floor that raises.
+    /// One step: reduce, inspect, agree, decide, update, publish. Says whether it was applied; a skipped step changes
+    /// no byte of parameters or state. Throws std::invalid_argument for a learning rate that is negative or not finite,
+    /// std::runtime_error after a step that found the loss scale at a floor that raises.
     ///
     /// On a backend that is not synchronous it only launches, and returns nothing: see `read_back`.
     auto step(step_input const& in) {
@@ -215,8 +224,8 @@ class optimizer_step {
     }
     auto step(float lr) { return step(step_input{.lr = lr}); }
 
-    /// Waits for the launched steps and brings the counts below, the report and telemetry up to date; throws like `step`. On a synchronous
-    /// backend they always are.
+    /// Waits for the launched steps and brings the counts below, the report and telemetry up to date; throws like
+    /// `step`. On a synchronous backend they always are.
     step_record const& read_back() {
         if (control_.read_back(backend_, recorder_)) report_event();
         return control_.seen().last;
@@ -231,17 +240,21 @@ class optimizer_step {
         return control_.seen().reports[g < Composition::group_count ? g : 0];
     }
 
-    /// A report on each of a group's tensors, in the order of `bind`, from the gradients that were inspected last: which one overflowed, how
-    /// large each one's are. Flags and maxima are the same on every backend, sums up to the order of their additions. Waits on a device.
+    /// A report on each of a group's tensors, in the order of `bind`, from the gradients that were inspected last:
+    /// which one overflowed, how large each one's are. Flags and maxima are the same on every backend, sums up to the
+    /// order of their additions. Waits on a device.
     template <class Tag>
     std::vector<gradient_report> tensor_reports() {
         constexpr std::size_t g = group_index<Composition, Tag>();
         std::vector<gradient_report> reports;
         if constexpr (g < Composition::group_count) {
             using detection = decltype(plan_at<g>::values::detection);
-            constexpr gradient_statistics wanted = needed_statistics<detection> | needed_statistics<typename Composition::clipping>;
-            constexpr bool looks = plan_at<g>::group::trains && inspects_elements<typename plan_at<g>::gradient_type, detection, wanted>;
-            static_assert(looks, "halfstep: tensor_reports: nothing in this recipe looks at the gradients of that group");
+            constexpr gradient_statistics wanted =
+                needed_statistics<detection> | needed_statistics<typename Composition::clipping>;
+            constexpr bool looks =
+                plan_at<g>::group::trains && inspects_elements<typename plan_at<g>::gradient_type, detection, wanted>;
+            static_assert(looks,
+                          "halfstep: tensor_reports: nothing in this recipe looks at the gradients of that group");
             if constexpr (looks) {
                 auto const& group = get<g>(groups_);
                 using table = std::remove_cvref_t<decltype(group.table())>;
@@ -261,11 +274,11 @@ class optimizer_step {
     template <class Tag>
     static constexpr std::size_t state_bytes() {
         constexpr std::size_t g = group_index<Composition, Tag>();
-        return plan_at<g < Composition::group_count ? g : 0>::state_bytes;
+        return plan_at < g < Composition::group_count ? g : 0 > ::state_bytes;
     }
 
-    /// `f(state_entry)` for the control block and every companion, moment and count of missed steps: all that a checkpoint needs, in one
-    /// order. What `f` writes there takes effect.
+    /// `f(state_entry)` for the control block and every companion, moment and count of missed steps: all that a
+    /// checkpoint needs, in one order. What `f` writes there takes effect.
     template <class F>
     void visit_state(F&& f) {
         const auto restored = [&](state_entry const& entry) {
@@ -392,10 +405,11 @@ inline constexpr bool detail::is_recipe_or_step<optimizer_step<Composition, Back
 
 template <auto... Entries, class... Arguments>
 optimizer_step(recipe<Entries...>, Arguments&&...) -> optimizer_step<
-    typename decltype(detail::constructed<typename recipe<Entries...>::composition,
-                                          detail::argument_in_slot<execution_backend_slot, defaults::backend, Arguments...>,
-                                          detail::argument_in_slot<communicator_slot, defaults::communicator, Arguments...>,
-                                          std::remove_cvref_t<Arguments>...>())::type,
+    typename decltype(detail::constructed<
+                      typename recipe<Entries...>::composition,
+                      detail::argument_in_slot<execution_backend_slot, defaults::backend, Arguments...>,
+                      detail::argument_in_slot<communicator_slot, defaults::communicator, Arguments...>,
+                      std::remove_cvref_t<Arguments>...>())::type,
     detail::argument_in_slot<execution_backend_slot, defaults::backend, Arguments...>,
     detail::argument_in_slot<communicator_slot, defaults::communicator, Arguments...>>;
 template <class NoRecipe, class... Arguments>

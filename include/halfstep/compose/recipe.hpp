@@ -5,11 +5,11 @@
 #include <type_traits>
 #include <utility>
 
+#include <halfstep/compose/choose.hpp>
 #include <halfstep/compose/compatibility.hpp>
 #include <halfstep/compose/composition.hpp>
 #include <halfstep/compose/defaults.hpp>
 #include <halfstep/compose/on.hpp>
-#include <halfstep/compose/choose.hpp>
 #include <halfstep/compose/well_formed.hpp>
 
 namespace halfstep {
@@ -49,16 +49,16 @@ struct storage_choice<Group, Ps...> {
     using storage = defaults::policy_t<storage_slot, Group>;
 };
 template <class Group, class... Ps>
-using plan_of = group_plan<Group, policy_of<update_rule_slot, Group, Ps...>, typename storage_choice<Group, Ps...>::storage,
-                           policy_of<state_slot, Group, Ps...>, policy_of<overflow_detection_slot, Group, Ps...>>;
+using plan_of =
+    group_plan<Group, policy_of<update_rule_slot, Group, Ps...>, typename storage_choice<Group, Ps...>::storage,
+               policy_of<state_slot, Group, Ps...>, policy_of<overflow_detection_slot, Group, Ps...>>;
 
 template <class Groups, class... Ps>
 struct composed;
 template <class... Groups, class... Ps>
 struct composed<type_list<Groups...>, Ps...> {
     template <class Slot>
-    using whole =
-        typename choose::first_or<choose::in_slot<Slot, Ps...>, defaults::policy_t<Slot, Groups...>>::type;
+    using whole = typename choose::first_or<choose::in_slot<Slot, Ps...>, defaults::policy_t<Slot, Groups...>>::type;
 
     static consteval auto type() {
         if constexpr (!diagnose::storage_of_groups<storage_choice<Groups, Ps...>...>()) {
@@ -67,7 +67,8 @@ struct composed<type_list<Groups...>, Ps...> {
             using scaling = whole<loss_scaling_slot>;
             using clipping = whole<gradient_clipping_slot>;
             constexpr bool accepts_underflow = (fills<Ps, consent_slot> || ...);
-            if constexpr (diagnose::compatible_policies<accepts_underflow, scaling, clipping, plan_of<Groups, Ps...>...>())
+            if constexpr (diagnose::compatible_policies<accepts_underflow, scaling, clipping,
+                                                        plan_of<Groups, Ps...>...>())
                 return std::type_identity<composition<scaling, clipping, whole<sharding_slot>, whole<telemetry_slot>,
                                                       plan_of<Groups, Ps...>...>>{};
             else
@@ -97,10 +98,11 @@ constexpr bool validate(on<Tag, Policies...> const&) {
 
 }  // namespace detail
 
-/// The whole of a mixed-precision step as one type. Each of `Entries` is a policy (a structural value), a parameter group,
-/// `on<group, policy…>{}`, or a dtype for a single group. A slot that is not named takes its default.
+/// The whole of a mixed-precision step as one type. Each of `Entries` is a policy (a structural value), a parameter
+/// group, `on<group, policy…>{}`, or a dtype for a single group. A slot that is not named takes its default.
 ///
-/// An entry that is wrong by itself, or two that do not go together, stop the compiler with one sentence; docs/errors.md has them all.
+/// An entry that is wrong by itself, or two that do not go together, stop the compiler with one sentence;
+/// docs/errors.md has them all.
 template <auto... Entries>
 struct recipe {
     using composition = typename decltype(detail::compose(decltype(types_of(detail::entry(Entries)...)){}))::type;

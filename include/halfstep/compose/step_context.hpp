@@ -47,7 +47,8 @@ class step_context {
     void reduce() {
         if constexpr (!is_alone<Communicator> && sharding::gradients == gradient_collective::all_reduce)
             for_each_group([&](auto& group) {
-                using element = typename std::remove_cvref_t<decltype(group)>::gradient_type;  // bind asked for writable ones
+                using element =
+                    typename std::remove_cvref_t<decltype(group)>::gradient_type;  // bind asked for writable ones
                 for (auto const& gradient : group.gradients())
                     communicator_.all_reduce_mean(gradient.template as<element>().elements());
             });
@@ -94,10 +95,10 @@ class step_context {
                     for (auto const& parameter : group.parameters()) {
                         const flat_range part = overlap(owned, {first, first + parameter.size()});
                         if (!part.empty())
-                            communicator_.broadcast(
-                                parameter.template as<element>().elements().subspan(static_cast<std::size_t>(part.begin - first),
-                                                             static_cast<std::size_t>(part.end - part.begin)),
-                                root);
+                            communicator_.broadcast(parameter.template as<element>().elements().subspan(
+                                                        static_cast<std::size_t>(part.begin - first),
+                                                        static_cast<std::size_t>(part.end - part.begin)),
+                                                    root);
                         first += parameter.size();
                     }
                 }

@@ -22,7 +22,8 @@ struct step_values {
         step_values values{initial_values<Recipe>(), Recipe::template value<typename Composition::sharding>(),
                            Recipe::template value<typename Composition::telemetry>()};
         (values.apply(arguments), ...);
-        (values.apply_in_group(arguments), ...);  // after the others: what is said of one group holds, in whatever order it is said
+        (values.apply_in_group(arguments),
+         ...);  // after the others: what is said of one group holds, in whatever order it is said
         values.validate_all();
         return values;
     }
@@ -61,7 +62,8 @@ struct step_values {
     void apply(Argument const& argument) {
         if constexpr (!well_formed::of_the_machine<Argument>) {
             static_assert(names_policy<Argument>,
-                          "halfstep: a value given at construction must be of a policy type that the recipe holds (a type selects "
+                          "halfstep: a value given at construction must be of a policy type that the recipe holds (a "
+                          "type selects "
                           "code, a value is data), a backend or a communicator");
             assign(policies.scaling, argument);
             assign(policies.clipping, argument);
@@ -79,7 +81,8 @@ struct step_values {
         constexpr std::size_t g = group_index<Composition, Tag>();
         if constexpr (g < Composition::group_count) {
             using values = typename Composition::template plan<g>::values;
-            static_assert(holds<values, Policy>, "halfstep: in_group<tag>(policy): the recipe gives that group no policy of this type");
+            static_assert(holds<values, Policy>,
+                          "halfstep: in_group<tag>(policy): the recipe gives that group no policy of this type");
             assign_in(get<g>(policies.groups), argument.policy);
         }
     }

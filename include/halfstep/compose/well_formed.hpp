@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Whether the entries of a recipe are policies, of the right slots, once each. The rules between policies are in compatibility.hpp.
+/// Whether the entries of a recipe are policies, of the right slots, once each. The rules between policies are in
+/// compatibility.hpp.
 ///
-/// Predicates come first, the sentences that say which of them fails after them. A sentence cannot hold the name of a type, so the
-/// function that says it is a template over the offender alone, and compilers print that name beside it.
+/// Predicates come first, the sentences that say which of them fails after them. A sentence cannot hold the name of a
+/// type, so the function that says it is a template over the offender alone, and compilers print that name beside it.
 #pragma once
 
 #include <type_traits>
@@ -30,15 +31,15 @@ concept of_the_machine = fills<P, communicator_slot> || fills<P, execution_backe
 
 template <class P>
 concept in_some_slot = fills<P, parameter_group_slot> || fills<P, update_rule_slot> || fills<P, loss_scaling_slot> ||
-                       fills<P, overflow_detection_slot> || fills<P, gradient_clipping_slot> || fills<P, storage_slot> ||
-                       fills<P, state_slot> || fills<P, sharding_slot> || fills<P, telemetry_slot> || fills<P, on_slot> ||
-                       fills<P, consent_slot> || of_the_machine<P>;
+                       fills<P, overflow_detection_slot> || fills<P, gradient_clipping_slot> ||
+                       fills<P, storage_slot> || fills<P, state_slot> || fills<P, sharding_slot> ||
+                       fills<P, telemetry_slot> || fills<P, on_slot> || fills<P, consent_slot> || of_the_machine<P>;
 
 /// `P` models the concept of the slot that it fills. Whether a storage rule fits a dtype is a rule between policies.
 template <class P>
 concept modelled = parameter_group<P> || elementwise_rule<P> || loss_scaling<P> || overflow_detection<P> ||
-                   gradient_clipping<P> || fills<P, storage_slot> || state_rule<P> || sharding_layout<P> || telemetry<P> ||
-                   fills<P, on_slot> || fills<P, consent_slot>;
+                   gradient_clipping<P> || fills<P, storage_slot> || state_rule<P> || sharding_layout<P> ||
+                   telemetry<P> || fills<P, on_slot> || fills<P, consent_slot>;
 
 /// A `validate` that could not be called would be no validation.
 template <class P>
@@ -106,23 +107,25 @@ struct is_on {
 
 namespace diagnose {
 
-/// What can be wrong with `P` in a recipe of `All`, or among `All` that an on<> gives the group `Tag`; cheapest cause first. One function
-/// and not several: each level is a line of the compiler's output above the sentence.
+/// What can be wrong with `P` in a recipe of `All`, or among `All` that an on<> gives the group `Tag`; cheapest cause
+/// first. One function and not several: each level is a line of the compiler's output above the sentence.
 template <class P, class Tag, class All>
 consteval auto an_entry() {
     using namespace well_formed;
     constexpr bool in_on = !std::is_void_v<Tag>;
     if constexpr (!in_some_slot<P>)
-        static_assert(in_some_slot<P>,
-                      "halfstep: this value fits no slot of a recipe; a policy says 'using slot = halfstep::loss_scaling_slot' "
-                      "or the like, a dtype is named as fp16{} or dtype<float>{}");
+        static_assert(
+            in_some_slot<P>,
+            "halfstep: this value fits no slot of a recipe; a policy says 'using slot = halfstep::loss_scaling_slot' "
+            "or the like, a dtype is named as fp16{} or dtype<float>{}");
     else if constexpr (of_the_machine<P>)
         static_assert(!of_the_machine<P>,
                       "halfstep: a recipe names no machine; give backend and communicator to optimizer_step");
     else if constexpr (in_on && !per_group<P>)
-        static_assert(per_group<P>,
-                      "halfstep: on<...> takes policies that a group decides for itself (update rule, detection, storage, "
-                      "state); this one belongs to the whole step");
+        static_assert(
+            per_group<P>,
+            "halfstep: on<...> takes policies that a group decides for itself (update rule, detection, storage, "
+            "state); this one belongs to the whole step");
     else if constexpr (!modelled<P> && fills<P, parameter_group_slot>)
         a_parameter_group<P>();
     else if constexpr (!modelled<P> && fills<P, update_rule_slot>)
@@ -148,8 +151,9 @@ consteval auto an_entry() {
     else if constexpr (in_on)
         static_assert(alone_in_its_slot<P, All>, "halfstep: on<...> gives one group two policies of one slot");
     else if constexpr (per_group<P>)
-        static_assert(alone_in_its_slot<P, All>,
-                      "halfstep: this recipe names two policies of one slot; for one group of several, write on<group, policy>");
+        static_assert(
+            alone_in_its_slot<P, All>,
+            "halfstep: this recipe names two policies of one slot; for one group of several, write on<group, policy>");
     else
         static_assert(alone_in_its_slot<P, All>,
                       "halfstep: this recipe names two policies of one slot, and the whole step has one");
@@ -162,7 +166,8 @@ consteval auto a_group_tagged() {
 template <class Group, class Groups>
 consteval auto a_tag_of_its_own() {
     static_assert(well_formed::groups_tagged<typename Group::tag, Groups> == 1,
-                  "halfstep: two parameter groups of this recipe have the same tag; several dtypes need a group<tag, dtype>{} each");
+                  "halfstep: two parameter groups of this recipe have the same tag; several dtypes need a group<tag, "
+                  "dtype>{} each");
 }
 template <class Groups>
 consteval auto a_group_that_trains() {

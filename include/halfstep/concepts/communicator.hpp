@@ -35,12 +35,13 @@ concept a_broadcast = requires(P& p, std::span<fp16> narrow, std::span<float> wi
 /// Ranks 0 … size() - 1 of one world. `all_reduce` combines a few scalars, `all_reduce_mean` averages gradients of any
 /// storage type (16-bit and narrower ones summed in fp32), `broadcast` hands a range from `root` to all.
 ///
-/// Optional: `static constexpr bool alone = true` for a world of one; nothing is called then. Laws: every rank makes the same calls
-/// in the same order; after a call every rank holds the same bits; a result is ready when the call returns.
+/// Optional: `static constexpr bool alone = true` for a world of one; nothing is called then. Laws: every rank makes
+/// the same calls in the same order; after a call every rank holds the same bits; a result is ready when the call
+/// returns.
 template <class P>
-concept communicator = fills<P, communicator_slot> && communicator_needs::ranks<P> &&
-                       communicator_needs::an_all_reduce<P> && communicator_needs::a_mean<P> &&
-                       communicator_needs::a_broadcast<P>;
+concept communicator =
+    fills<P, communicator_slot> && communicator_needs::ranks<P> && communicator_needs::an_all_reduce<P> &&
+    communicator_needs::a_mean<P> && communicator_needs::a_broadcast<P>;
 
 /// True for a communicator that is always one rank alone.
 template <class P>
@@ -78,8 +79,9 @@ consteval auto a_communicator() {
         static_assert(needs::a_mean<P>,
                       "halfstep: this communicator lacks 'void all_reduce_mean(std::span<T>)' for every storage type");
     else
-        static_assert(needs::a_broadcast<P>,
-                      "halfstep: this communicator lacks 'void broadcast(std::span<T>, int root)' for every storage type");
+        static_assert(
+            needs::a_broadcast<P>,
+            "halfstep: this communicator lacks 'void broadcast(std::span<T>, int root)' for every storage type");
     return true;
 }
 }  // namespace diagnose

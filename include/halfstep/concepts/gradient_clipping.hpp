@@ -23,8 +23,9 @@ concept clip_if_it_says_so = !member_name::clip<P> || requires(P const p, float 
 
 /// Bounds the unscaled gradients: by one factor for a whole group, and where it has the hook, element by element.
 ///
-/// `factor` gets norms only where `static constexpr gradient_statistics needs` asks for the sum of squares. Optional hook:
-/// `Real clip(Real gradient) const`, after unscaling. Laws: the factor is in [0, 1] for finite norms; `clip` of a NaN is a NaN.
+/// `factor` gets norms only where `static constexpr gradient_statistics needs` asks for the sum of squares. Optional
+/// hook: `Real clip(Real gradient) const`, after unscaling. Laws: the factor is in [0, 1] for finite norms; `clip` of a
+/// NaN is a NaN.
 template <class P>
 concept gradient_clipping = fills<P, gradient_clipping_slot> && gradient_clipping_needs::a_factor<P> &&
                             gradient_clipping_needs::clip_if_it_says_so<P>;
@@ -45,8 +46,9 @@ consteval auto a_gradient_clipping() {
         static_assert(needs::a_factor<P>,
                       "halfstep: this gradient clipping lacks 'double factor(gradient_norms const&) const'");
     else
-        static_assert(needs::clip_if_it_says_so<P>,
-                      "halfstep: this gradient clipping's 'clip' cannot be called as 'float clip(float gradient) const'");
+        static_assert(
+            needs::clip_if_it_says_so<P>,
+            "halfstep: this gradient clipping's 'clip' cannot be called as 'float clip(float gradient) const'");
     return true;
 }
 }  // namespace diagnose

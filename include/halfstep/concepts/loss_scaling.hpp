@@ -39,13 +39,14 @@ concept event_if_it_says_so = !member_name::event<P> || requires(P const p, type
 
 /// Decides the loss scale, and how one step's report changes it.
 ///
-/// `update` sees the agreed verdict in `report.overflowed`, the same on every rank. Optional: `initial()`, the first state
-/// (else `state{}`); `event(state)`, see scaling_event; `static constexpr bool scales = false` for a scale that is always 1.
-/// Laws: `scale(s)` is positive, finite and has a finite reciprocal in every reachable state; an overflow never raises it.
+/// `update` sees the agreed verdict in `report.overflowed`, the same on every rank. Optional: `initial()`, the first
+/// state (else `state{}`); `event(state)`, see scaling_event; `static constexpr bool scales = false` for a scale that
+/// is always 1. Laws: `scale(s)` is positive, finite and has a finite reciprocal in every reachable state; an overflow
+/// never raises it.
 template <class P>
-concept loss_scaling = fills<P, loss_scaling_slot> && loss_scaling_needs::a_state<P> && loss_scaling_needs::a_scale<P> &&
-                       loss_scaling_needs::an_update<P> && loss_scaling_needs::initial_if_it_says_so<P> &&
-                       loss_scaling_needs::event_if_it_says_so<P>;
+concept loss_scaling = fills<P, loss_scaling_slot> && loss_scaling_needs::a_state<P> &&
+                       loss_scaling_needs::a_scale<P> && loss_scaling_needs::an_update<P> &&
+                       loss_scaling_needs::initial_if_it_says_so<P> && loss_scaling_needs::event_if_it_says_so<P>;
 
 /// False for a scaling whose scale is 1 for ever.
 template <class P>
@@ -80,8 +81,9 @@ template <class P>
 consteval auto a_loss_scaling() {
     namespace needs = loss_scaling_needs;
     if constexpr (!needs::a_state<P>)
-        static_assert(needs::a_state<P>,
-                      "halfstep: this loss scaling lacks a trivially copyable type 'state'; it is kept in device memory");
+        static_assert(
+            needs::a_state<P>,
+            "halfstep: this loss scaling lacks a trivially copyable type 'state'; it is kept in device memory");
     else if constexpr (!needs::a_scale<P>)
         static_assert(needs::a_scale<P>, "halfstep: this loss scaling lacks 'float scale(state const&) const'");
     else if constexpr (!needs::an_update<P>)
@@ -91,8 +93,9 @@ consteval auto a_loss_scaling() {
         static_assert(needs::initial_if_it_says_so<P>,
                       "halfstep: this loss scaling's 'initial' cannot be called as 'state initial() const'");
     else
-        static_assert(needs::event_if_it_says_so<P>,
-                      "halfstep: this loss scaling's 'event' cannot be called as 'scaling_event event(state const&) const'");
+        static_assert(
+            needs::event_if_it_says_so<P>,
+            "halfstep: this loss scaling's 'event' cannot be called as 'scaling_event event(state const&) const'");
     return true;
 }
 }  // namespace diagnose

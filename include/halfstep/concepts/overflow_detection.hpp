@@ -31,13 +31,15 @@ template <class P, class T>
 concept flags_bits_if_it_says_so = !member_name::flags_bits<P> || callable_flags_bits<P, T>;
 }  // namespace overflow_detection_needs
 
-/// Decides from a report whether a group's gradients overflowed. One that looks at elements has one of two hooks as well:
-/// `flags(Real gradient)`, which sees values as stored (scaled), or `flags_bits<T>(Bits bits)`, which sees the bit patterns of a
-/// storage type `T`; both give a bool, or a mask of lanes where they are templates, and set `report.flagged`.
+/// Decides from a report whether a group's gradients overflowed. One that looks at elements has one of two hooks as
+/// well: `flags(Real gradient)`, which sees values as stored (scaled), or `flags_bits<T>(Bits bits)`, which sees the
+/// bit patterns of a storage type `T`; both give a bool, or a mask of lanes where they are templates, and set
+/// `report.flagged`.
 ///
 /// Optional: `static constexpr gradient_statistics needs`; `static constexpr bool detects = false` for one that never
 /// finds anything; `template <class T> static constexpr bool sees` false for a dtype in which it cannot see overflow.
-/// Law: a report of gradients that hold a NaN or an infinity, wherever it stands, is overflowed (unless `detects` is false).
+/// Law: a report of gradients that hold a NaN or an infinity, wherever it stands, is overflowed (unless `detects` is
+/// false).
 template <class P>
 concept overflow_detection = fills<P, overflow_detection_slot> && overflow_detection_needs::a_verdict<P> &&
                              overflow_detection_needs::flags_if_it_says_so<P>;
@@ -95,8 +97,9 @@ consteval auto an_overflow_detection() {
         static_assert(needs::a_verdict<P>,
                       "halfstep: this overflow detection lacks 'bool overflowed(gradient_report const&) const'");
     else
-        static_assert(needs::flags_if_it_says_so<P>,
-                      "halfstep: this overflow detection's 'flags' cannot be called as 'bool flags(float gradient) const'");
+        static_assert(
+            needs::flags_if_it_says_so<P>,
+            "halfstep: this overflow detection's 'flags' cannot be called as 'bool flags(float gradient) const'");
     return true;
 }
 }  // namespace diagnose

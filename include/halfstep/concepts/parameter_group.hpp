@@ -31,10 +31,9 @@ concept factors = requires(P const p) {
 ///
 /// Laws: two groups of a recipe have different tags; a group that does not train owns no state and is never written.
 template <class P>
-concept parameter_group =
-    fills<P, parameter_group_slot> && parameter_group_needs::a_tag<P> && parameter_group_needs::a_storage_type<P> &&
-    parameter_group_needs::a_gradient_type<P> && parameter_group_needs::whether_it_trains<P> &&
-    parameter_group_needs::factors<P>;
+concept parameter_group = fills<P, parameter_group_slot> && parameter_group_needs::a_tag<P> &&
+                          parameter_group_needs::a_storage_type<P> && parameter_group_needs::a_gradient_type<P> &&
+                          parameter_group_needs::whether_it_trains<P> && parameter_group_needs::factors<P>;
 
 namespace archetype {
 struct parameter_group {
@@ -60,14 +59,16 @@ consteval auto a_parameter_group() {
         static_assert(needs::a_storage_type<P>,
                       "halfstep: this parameter group's 'type' must be float, fp16, bf16, fp8_e4m3 or fp8_e5m2");
     else if constexpr (!needs::a_gradient_type<P>)
-        static_assert(needs::a_gradient_type<P>,
-                      "halfstep: this parameter group's 'gradient_type' must be float, fp16, bf16, fp8_e4m3 or fp8_e5m2");
+        static_assert(
+            needs::a_gradient_type<P>,
+            "halfstep: this parameter group's 'gradient_type' must be float, fp16, bf16, fp8_e4m3 or fp8_e5m2");
     else if constexpr (!needs::whether_it_trains<P>)
         static_assert(needs::whether_it_trains<P>,
                       "halfstep: this parameter group lacks 'static constexpr bool trains'");
     else
-        static_assert(needs::factors<P>,
-                      "halfstep: this parameter group lacks the members 'float lr_factor' and 'float weight_decay_factor'");
+        static_assert(
+            needs::factors<P>,
+            "halfstep: this parameter group lacks the members 'float lr_factor' and 'float weight_decay_factor'");
     return true;
 }
 }  // namespace diagnose

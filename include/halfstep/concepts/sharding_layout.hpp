@@ -68,9 +68,10 @@ template <class P>
 consteval auto a_sharding_layout() {
     namespace needs = sharding_layout_needs;
     if constexpr (!needs::collectives<P>)
-        static_assert(needs::collectives<P>,
-                      "halfstep: this sharding layout lacks 'static constexpr gradient_collective gradients' and 'static "
-                      "constexpr parameter_collective parameters'");
+        static_assert(
+            needs::collectives<P>,
+            "halfstep: this sharding layout lacks 'static constexpr gradient_collective gradients' and 'static "
+            "constexpr parameter_collective parameters'");
     else if constexpr (!needs::an_owner<P>)
         static_assert(needs::an_owner<P>,
                       "halfstep: this sharding layout lacks 'flat_range owned(std::int64_t elements, int rank, int "

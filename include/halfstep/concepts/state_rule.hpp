@@ -19,11 +19,13 @@ concept a_load = requires(P const p, typename P::element const e) {
 };
 /// An element that `store` takes by value would never change.
 template <class P>
-concept a_store = requires(P const p, float const x, typename P::element& e, noise<float> const n) { p.store(x, e, n); } &&
-                  !requires(P const p, float const x, noise<float> const n) { p.store(x, typename P::element{}, n); };
+concept a_store = requires(P const p, float const x, typename P::element& e, noise<float> const n) {
+    p.store(x, e, n);
+} && !requires(P const p, float const x, noise<float> const n) { p.store(x, typename P::element{}, n); };
 }  // namespace state_rule_needs
 
-/// Keeps each moment of each parameter in one `element`. As templates over packed types, `load` and `store` run on lanes.
+/// Keeps each moment of each parameter in one `element`. As templates over packed types, `load` and `store` run on
+/// lanes.
 ///
 /// Laws: an element of all zero bytes loads as zero; `load` after `store` is within the rule's stated error.
 template <class P>
@@ -49,7 +51,8 @@ consteval auto a_state_rule() {
     else if constexpr (!needs::a_load<P>)
         static_assert(needs::a_load<P>, "halfstep: this state rule lacks 'float load(element) const'");
     else
-        static_assert(needs::a_store<P>, "halfstep: this state rule lacks 'void store(float, element&, noise<float>) const'");
+        static_assert(needs::a_store<P>,
+                      "halfstep: this state rule lacks 'void store(float, element&, noise<float>) const'");
     return true;
 }
 }  // namespace diagnose

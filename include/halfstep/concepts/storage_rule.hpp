@@ -24,27 +24,28 @@ concept a_load = requires(P const p, T const parameter, typename P::template com
 };
 /// A parameter, or a companion, that `store` takes by value would never change.
 template <class P, class T>
-concept a_store =
-    requires(P const p, float const value, T& parameter, typename P::template companion<T>& c, noise<float> const n) {
-        p.store(value, parameter, c, n);
-    } &&
-    !requires(P const p, float const value, typename P::template companion<T>& c, noise<float> const n) {
-        p.store(value, T{}, c, n);
-    } && (std::is_empty_v<typename P::template companion<T>> || !requires(P const p, float const value, T& parameter, noise<float> const n) {
-        p.store(value, parameter, typename P::template companion<T>{}, n);
-    });
+concept a_store = requires(P const p, float const value, T& parameter, typename P::template companion<T>& c,
+                           noise<float> const n) { p.store(value, parameter, c, n); } &&
+                  !requires(P const p, float const value, typename P::template companion<T>& c, noise<float> const n) {
+                      p.store(value, T{}, c, n);
+                  } &&
+                  (std::is_empty_v<typename P::template companion<T>> ||
+                   !requires(P const p, float const value, T& parameter, noise<float> const n) {
+                       p.store(value, parameter, typename P::template companion<T>{}, n);
+                   });
 }  // namespace storage_rule_needs
 
-/// Keeps the value that a rule advances in a parameter of type `T` and one companion beside it, `no_companion` for none.
+/// Keeps the value that a rule advances in a parameter of type `T` and one companion beside it, `no_companion` for
+/// none.
 ///
-/// `load` gives the value in fp32, `store` takes the next one and writes both; as templates over packed types they run on
-/// lanes. `initial` is the companion at `bind`. Optional: `seed`, a member that enters the noise; `static constexpr bool overwrites_parameter = true` where
-/// `load` does not look at the parameter. Laws: right after `bind`,
-/// `load` gives the parameter's value exactly; `store` depends on its arguments alone.
+/// `load` gives the value in fp32, `store` takes the next one and writes both; as templates over packed types they run
+/// on lanes. `initial` is the companion at `bind`. Optional: `seed`, a member that enters the noise; `static constexpr
+/// bool overwrites_parameter = true` where `load` does not look at the parameter. Laws: right after `bind`, `load`
+/// gives the parameter's value exactly; `store` depends on its arguments alone.
 template <class P, class T>
-concept storage_rule_for =
-    fills<P, storage_slot> && storage_type<T> && storage_rule_needs::a_companion<P, T> &&
-    storage_rule_needs::an_initial_companion<P, T> && storage_rule_needs::a_load<P, T> && storage_rule_needs::a_store<P, T>;
+concept storage_rule_for = fills<P, storage_slot> && storage_type<T> && storage_rule_needs::a_companion<P, T> &&
+                           storage_rule_needs::an_initial_companion<P, T> && storage_rule_needs::a_load<P, T> &&
+                           storage_rule_needs::a_store<P, T>;
 
 /// A storage rule for some dtype of ours.
 template <class P>
@@ -73,15 +74,18 @@ consteval auto a_storage_rule_for() {
         static_assert(needs::a_companion<P, T>,
                       "halfstep: this storage rule lacks 'template <class T> using companion', no_companion for none");
     else if constexpr (!needs::an_initial_companion<P, T>)
-        static_assert(needs::an_initial_companion<P, T>,
-                      "halfstep: this storage rule lacks 'companion<T> initial(T parameter) const' for the group's dtype");
+        static_assert(
+            needs::an_initial_companion<P, T>,
+            "halfstep: this storage rule lacks 'companion<T> initial(T parameter) const' for the group's dtype");
     else if constexpr (!needs::a_load<P, T>)
-        static_assert(needs::a_load<P, T>,
-                      "halfstep: this storage rule lacks 'float load(T parameter, companion<T>) const' for the group's dtype");
+        static_assert(
+            needs::a_load<P, T>,
+            "halfstep: this storage rule lacks 'float load(T parameter, companion<T>) const' for the group's dtype");
     else
-        static_assert(needs::a_store<P, T>,
-                      "halfstep: this storage rule lacks 'void store(float value, T& parameter, companion<T>&, noise<float>) "
-                      "const' for the group's dtype");
+        static_assert(
+            needs::a_store<P, T>,
+            "halfstep: this storage rule lacks 'void store(float value, T& parameter, companion<T>&, noise<float>) "
+            "const' for the group's dtype");
     return true;
 }
 }  // namespace diagnose

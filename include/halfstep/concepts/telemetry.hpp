@@ -41,7 +41,8 @@ consteval auto a_telemetry() {
         static_assert(needs::a_recorder<P>,
                       "halfstep: this telemetry lacks a type 'recorder' that is constructed from the policy");
     else
-        static_assert(needs::a_record<P>, "halfstep: this telemetry's recorder lacks 'void record(step_record const&)'");
+        static_assert(needs::a_record<P>,
+                      "halfstep: this telemetry's recorder lacks 'void record(step_record const&)'");
     return true;
 }
 }  // namespace diagnose

@@ -13,8 +13,8 @@
 /// Marks a function of a policy that runs on the host and on the device; the function is constexpr as well.
 ///
 /// Expands to nothing: nvcc refuses `__device__` on a template that the host instantiates with SIMD vectors, and
-/// --expt-relaxed-constexpr makes every constexpr function callable on the device. The word stays as the place for another
-/// compiler's attribute, and says what is meant.
+/// --expt-relaxed-constexpr makes every constexpr function callable on the device. The word stays as the place for
+/// another compiler's attribute, and says what is meant.
 #define HS_FUNCTION
 
 /// The same for scalar functions that call what exists once a side.

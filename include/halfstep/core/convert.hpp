@@ -61,7 +61,8 @@ inline constexpr std::uint32_t exponent_mask = magnitude_mask<F> & ~((std::uint3
 
 namespace detail {
 
-/// The device's own conversions, one instruction each. NaN payloads differ from the portable code's; they are no part of the contract.
+/// The device's own conversions, one instruction each. NaN payloads differ from the portable code's; they are no part
+/// of the contract.
 #if defined(__CUDA_ARCH__)
 template <class F>
 inline constexpr bool has_instruction = std::is_same_v<F, format::fp16> || std::is_same_v<F, format::bf16>;
@@ -91,8 +92,8 @@ HS_FUNCTION constexpr float power_of_two(int exponent) {
 }
 }  // namespace detail
 
-/// A format's bits (in the low bits of `Bits`) as the bits of the same value in binary32. Exact; a signaling NaN of fp16
-/// becomes quiet.
+/// A format's bits (in the low bits of `Bits`) as the bits of the same value in binary32. Exact; a signaling NaN of
+/// fp16 becomes quiet.
 template <class F, class Bits>
 HS_FUNCTION constexpr Bits widen_bits(Bits x) {
 #if defined(__CUDA_ARCH__)
@@ -111,9 +112,8 @@ HS_FUNCTION constexpr Bits widen_bits(Bits x) {
         const Bits aligned = magnitude << shift;
         const Bits normal = aligned + Bits(std::uint32_t{127 - F::bias} << 23);
         // A subnormal is an integer times the smallest positive value; the conversion normalises it.
-        const Bits subnormal =
-            bits_of(to_real(magnitude) * decltype(to_real(magnitude))(
-                                             detail::power_of_two(1 - F::bias - F::mantissa_bits)));
+        const Bits subnormal = bits_of(
+            to_real(magnitude) * decltype(to_real(magnitude))(detail::power_of_two(1 - F::bias - F::mantissa_bits)));
         Bits result = select(magnitude < Bits(std::uint32_t{1} << F::mantissa_bits), subnormal, normal);
         if constexpr (F::has_infinity)
             result = select(magnitude >= Bits(format::exponent_mask<F>), aligned | Bits(0x7F800000u), result);
@@ -128,9 +128,9 @@ HS_FUNCTION constexpr Bits widen_bits(Bits x) {
 
 /// Binary32 bits as the nearest value of a format, ties to even, in the low bits of the result.
 ///
-/// Overflow gives infinity where the format has one (fp8_e5m2 from 61440 on), else the largest finite value, also for an
-/// infinite input (as PyTorch 2.15 casts to float8_e4m3fn). A NaN stays a quiet NaN of the same sign; 16-bit formats keep
-/// its leading payload bits, as F16C does.
+/// Overflow gives infinity where the format has one (fp8_e5m2 from 61440 on), else the largest finite value, also for
+/// an infinite input (as PyTorch 2.15 casts to float8_e4m3fn). A NaN stays a quiet NaN of the same sign; 16-bit formats
+/// keep its leading payload bits, as F16C does.
 template <class F, class Bits>
 HS_FUNCTION constexpr Bits narrow_bits(Bits x) {
 #if defined(__CUDA_ARCH__)

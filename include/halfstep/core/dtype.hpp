@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// The storage types: fp16, bf16, fp8_e4m3, fp8_e5m2, beside the language's own float.
 ///
-/// They hold bits and convert; arithmetic is done in float. Integers inside, because g++ 12 has no `__bf16`, clang 14 no
+/// They hold bits and convert; arithmetic is done in float. Integers inside, because g++ 12 has no `__bf16`, clang 14
+/// no
 /// `_Float16`, and neither vectorises a loop over `_Float16` conversions.
 #pragma once
 
@@ -26,11 +27,8 @@ struct minifloat {
 
     minifloat() = default;
     /// Rounds to nearest, ties to even; overflow as the format says (inf, or the largest finite value for fp8_e4m3).
-    HS_FUNCTION constexpr explicit minifloat(float x)
-        : bits(static_cast<bits_type>(narrow_bits<Format>(bits_of(x)))) {}
-    HS_FUNCTION constexpr explicit operator float() const {
-        return real_of(widen_bits<Format>(std::uint32_t{bits}));
-    }
+    HS_FUNCTION constexpr explicit minifloat(float x) : bits(static_cast<bits_type>(narrow_bits<Format>(bits_of(x)))) {}
+    HS_FUNCTION constexpr explicit operator float() const { return real_of(widen_bits<Format>(std::uint32_t{bits})); }
     HS_FUNCTION static constexpr minifloat from_bits(bits_type b) {
         minifloat x{};
         x.bits = b;

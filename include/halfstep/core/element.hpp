@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// One element, or one pack of lanes, as storage and state rules see it.
 ///
-/// `Real` is the value type that rules compute in: float, or a pack of SIMD lanes. `packed_t<T, Real>` holds the elements
-/// of storage type `T` that belong to one `Real`: `T` itself for float. Both have `widen(packed)`, `round_into(packed&, real)` and
-/// `stochastic_round_into(packed&, real, random_bits)`.
+/// `Real` is the value type that rules compute in: float, or a pack of SIMD lanes. `packed_t<T, Real>` holds the
+/// elements of storage type `T` that belong to one `Real`: `T` itself for float. Both have `widen(packed)`,
+/// `round_into(packed&, real)` and `stochastic_round_into(packed&, real, random_bits)`.
 #pragma once
 
 #include <cstdint>

@@ -64,8 +64,9 @@ using storage_of_t = typename detail::storage_or_void<Foreign>::type;
 /// The loops read 16-bit storage through types that may alias (see `load` of the lanes), so the view itself is safe.
 template <class Element, class Foreign>
 Element* bit_view(Foreign* data) {
-    static_assert(std::is_same_v<storage_of_t<std::remove_cv_t<Foreign>>, std::remove_cv_t<Element>>,
-                  "halfstep: a zero-copy view needs a foreign type of the same bits; specialise storage_of for one of your own");
+    static_assert(
+        std::is_same_v<storage_of_t<std::remove_cv_t<Foreign>>, std::remove_cv_t<Element>>,
+        "halfstep: a zero-copy view needs a foreign type of the same bits; specialise storage_of for one of your own");
     return reinterpret_cast<Element*>(data);
 }
 

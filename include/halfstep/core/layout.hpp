@@ -11,9 +11,11 @@ namespace halfstep {
 
 /// The unit of work and of blockwise state.
 inline constexpr std::int64_t tile_elements = 256;
-/// The unit of scheduling and of partial sums: 16 tiles. Tensors start a new one, so that sums do not depend on their neighbours.
+/// The unit of scheduling and of partial sums: 16 tiles. Tensors start a new one, so that sums do not depend on their
+/// neighbours.
 inline constexpr std::int64_t segment_elements = 16 * tile_elements;
-/// A segment's squares are added in so many chains, element i to chain i mod 64, whatever the width of a lane pack or a warp.
+/// A segment's squares are added in so many chains, element i to chain i mod 64, whatever the width of a lane pack or a
+/// warp.
 inline constexpr int sum_chains = 64;
 /// Companions and moments of each tensor start at a multiple of so many elements.
 inline constexpr std::int64_t state_alignment = 64;
@@ -22,8 +24,8 @@ constexpr std::int64_t segments_of(std::int64_t elements) {
     return elements / segment_elements + (elements % segment_elements != 0 ? 1 : 0);
 }
 
-/// What decides the code and the memory layout of an update, whatever the group is called. Groups with one element layout share an
-/// instantiation, and on a device a launch.
+/// What decides the code and the memory layout of an update, whatever the group is called. Groups with one element
+/// layout share an instantiation, and on a device a launch.
 template <class T, class Gradient, class Rule, class Storage, class State>
 struct element_layout {
     using type = T;
@@ -72,8 +74,8 @@ struct group_table {
     std::uint32_t ordinal = 0;  ///< of the group in its recipe; enters the noise
 };
 
-/// Adds partial results in one order for every backend: partial i to chain i mod 256, the chains of 32 pairwise (neighbours first), the
-/// eight results one after another. This is what a CUB block reduction of 256 threads does.
+/// Adds partial results in one order for every backend: partial i to chain i mod 256, the chains of 32 pairwise
+/// (neighbours first), the eight results one after another. This is what a CUB block reduction of 256 threads does.
 class partial_fold {
   public:
     HS_FUNCTION constexpr void add(segment_partial const* partials, std::int64_t count) {

@@ -33,7 +33,8 @@ HS_FUNCTION constexpr T select(bool condition, T yes, T no) {
     return condition ? yes : no;
 }
 
-/// The lesser and the greater of two numbers; `b` where either is a NaN or they are equal. (What MINPS and MAXPS of x86 compute.)
+/// The lesser and the greater of two numbers; `b` where either is a NaN or they are equal. (What MINPS and MAXPS of x86
+/// compute.)
 HS_FUNCTION constexpr float lesser(float a, float b) { return a < b ? a : b; }
 HS_FUNCTION constexpr float greater(float a, float b) { return a > b ? a : b; }
 
@@ -136,8 +137,8 @@ HS_BOTH_SIDES constexpr float sqrt(float x) {
 #endif
 }
 
-/// `a * b`, rounded before anything is added to it: no compiler contracts it into an fma. For the few products of doubles
-/// that feed a sum; products of floats that do are written as `fma`.
+/// `a * b`, rounded before anything is added to it: no compiler contracts it into an fma. For the few products of
+/// doubles that feed a sum; products of floats that do are written as `fma`.
 HS_BOTH_SIDES constexpr double multiply(double a, double b) {
     if (std::is_constant_evaluated()) return a * b;
 #if defined(__CUDA_ARCH__)

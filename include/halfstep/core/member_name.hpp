@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Whether a class has a member of a given name, of whatever kind, signature or access.
 ///
-/// An optional function of a policy that does not have the expected signature would be passed over in silence; by its name the
-/// concepts know that it was meant.
+/// An optional function of a policy that does not have the expected signature would be passed over in silence; by its
+/// name the concepts know that it was meant.
 #pragma once
 
 #include <type_traits>

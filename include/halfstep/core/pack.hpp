@@ -14,7 +14,8 @@ struct type_list {
     static constexpr std::size_t size = sizeof...(Ts);
 };
 
-/// The types of values, deduced. nvcc writes `decltype` of a template argument wrongly into what the host compiler gets.
+/// The types of values, deduced. nvcc writes `decltype` of a template argument wrongly into what the host compiler
+/// gets.
 template <class... Ts>
 type_list<Ts...> types_of(Ts const&...);
 

@@ -34,8 +34,8 @@ HS_FUNCTION constexpr noise_key make_noise_key(std::uint64_t seed, std::uint64_t
 
 /// 32 random bits for the element whose index ends in `index_low`. `Bits` is an integer or a pack of them.
 ///
-/// Two multiplications (the constants of lowbias32, Wellons 2018); the second half of the key enters between them, so that two
-/// keys never give the same sequence in another order.
+/// Two multiplications (the constants of lowbias32, Wellons 2018); the second half of the key enters between them, so
+/// that two keys never give the same sequence in another order.
 template <class Bits>
 HS_FUNCTION constexpr Bits random_bits(noise_key key, Bits index_low) {
     Bits x = index_low ^ Bits(key.before);

@@ -23,11 +23,11 @@ struct gradient_statistics {
 
 /// The gradients of one group, or of all, as they are stored: still multiplied by the loss scale.
 struct gradient_report {
-    bool flagged = false;          ///< an element was flagged by the detector, or an earlier micro-batch overflowed
-    bool overflowed = false;       ///< the agreed verdict on the whole step; set before a loss scaling sees the report
-    double sum_of_squares = 0;     ///< 0 unless asked for
-    float largest_magnitude = 0;   ///< 0 unless asked for; identity of the maximum of magnitudes
-    float loss_scale = 1;          ///< the scale that these gradients carry
+    bool flagged = false;         ///< an element was flagged by the detector, or an earlier micro-batch overflowed
+    bool overflowed = false;      ///< the agreed verdict on the whole step; set before a loss scaling sees the report
+    double sum_of_squares = 0;    ///< 0 unless asked for
+    float largest_magnitude = 0;  ///< 0 unless asked for; identity of the maximum of magnitudes
+    float loss_scale = 1;         ///< the scale that these gradients carry
     float loss = std::numeric_limits<float>::quiet_NaN();  ///< as the caller gave it; NaN when not given
 };
 
@@ -42,8 +42,8 @@ struct step_input {
     float lr;                                              ///< learning rate of this step, finite and >= 0
     float loss = std::numeric_limits<float>::quiet_NaN();  ///< for telemetry and loss-aware scalings; optional
     int micro_batches = 1;                                 ///< gradients are sums over so many; they are divided by it
-    /// Where the learning rate lies, in the backend's memory, if it is not `lr`: a captured step reads it at every replay. With one that is
-    /// negative or not finite the step is skipped, and the loss scale stays.
+    /// Where the learning rate lies, in the backend's memory, if it is not `lr`: a captured step reads it at every
+    /// replay. With one that is negative or not finite the step is skipped, and the loss scale stays.
     float const* lr_in_memory = nullptr;
     float const* loss_in_memory = nullptr;  ///< the same for the loss
 };
@@ -69,11 +69,12 @@ inline constexpr int record_ring_size = 256;
 
 /// One step as telemetry and the caller see it.
 struct step_record {
-    std::int64_t step = 0;      ///< 1 at the first call, skipped ones included
+    std::int64_t step = 0;  ///< 1 at the first call, skipped ones included
     bool applied = false;
     float loss_scale = 1;       ///< that the gradients carried
     float next_loss_scale = 1;  ///< for the next backward pass
-    double gradient_norm = std::numeric_limits<double>::quiet_NaN();  ///< unscaled, before clipping; NaN if not asked for
+    double gradient_norm =
+        std::numeric_limits<double>::quiet_NaN();  ///< unscaled, before clipping; NaN if not asked for
     std::int64_t applied_steps = 0;
     std::int64_t skipped_steps = 0;
     float lr = 0;

@@ -10,8 +10,8 @@
 
 namespace halfstep {
 
-/// `x` rounded to a neighbour in `F`: away from zero with probability (|x| - below) / (above - below), subnormals of `F`
-/// included; exact values stay. `random` supplies its leading bits: as many as the rounding drops, in the subnormal
+/// `x` rounded to a neighbour in `F`: away from zero with probability (|x| - below) / (above - below), subnormals of
+/// `F` included; exact values stay. `random` supplies its leading bits: as many as the rounding drops, in the subnormal
 /// range 16 (so that probabilities there are multiples of 2^-16). A finite value stays finite; inf and NaN
 /// narrow as usual.
 template <class F, class Bits>

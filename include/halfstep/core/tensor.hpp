@@ -84,7 +84,8 @@ class tensor_view {
     /// A view of what may be written is one of what is read.
     template <class U>
         requires(std::same_as<U const, T> && !std::same_as<U, T>)
-    constexpr tensor_view(tensor_view<U> const& other) : data_(other.data()), shape_(other.extents()), name_(other.name()) {}
+    constexpr tensor_view(tensor_view<U> const& other)
+        : data_(other.data()), shape_(other.extents()), name_(other.name()) {}
     /// A contiguous range as a tensor of one dimension.
     template <contiguous_elements R>
         requires((std::same_as<element_of_t<R>, T> || std::same_as<element_of_t<R> const, T>) &&
@@ -138,11 +139,10 @@ concept tensor_like = requires { typename detail::view_element<std::remove_cvref
 
 /// A range of them.
 template <class R, class T>
-concept tensor_range =
-    !tensor_like<R, T> && requires(std::remove_cvref_t<R>& range) {
-        std::end(range);
-        requires tensor_like<decltype(*std::begin(range)), T>;
-    };
+concept tensor_range = !tensor_like<R, T> && requires(std::remove_cvref_t<R>& range) {
+    std::end(range);
+    requires tensor_like<decltype(*std::begin(range)), T>;
+};
 
 /// `tensor` as a view of `T`, whatever it is called where it comes from. `Element` may be `T const`.
 template <class Element, class X>

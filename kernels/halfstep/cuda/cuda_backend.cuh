@@ -70,8 +70,10 @@ template <class Composition, std::size_t G>
 struct statistics_of_group {
     using plan = typename Composition::template plan<G>;
     using detection = decltype(plan::values::detection);
-    static constexpr gradient_statistics value = needed_statistics<detection> | needed_statistics<typename Composition::clipping>;
-    static constexpr bool inspects = plan::group::trains && inspects_elements<typename plan::gradient_type, detection, value>;
+    static constexpr gradient_statistics value =
+        needed_statistics<detection> | needed_statistics<typename Composition::clipping>;
+    static constexpr bool inspects =
+        plan::group::trains && inspects_elements<typename plan::gradient_type, detection, value>;
 };
 template <class Composition, std::size_t G>
 using wanted_by_group = wanted_statistics<statistics_of_group<Composition, G>::value.sum_of_squares,
@@ -93,7 +95,9 @@ template <class Composition, std::size_t G>
 inline constexpr std::size_t first_alike = [] {
     std::size_t first = G;
     for_each_index<G>([&](auto g) {
-        if (first == G && std::is_same_v<typename Composition::template plan<g>::layout, typename Composition::template plan<G>::layout> &&
+        if (first == G &&
+            std::is_same_v<typename Composition::template plan<g>::layout,
+                           typename Composition::template plan<G>::layout> &&
             Composition::template plan<g>::group::trains && Composition::template plan<G>::group::trains)
             first = g;
     });
@@ -104,10 +108,11 @@ inline constexpr std::size_t first_alike = [] {
 
 /// Runs steps on a CUDA device, over device memory of the caller, in the order of one stream.
 ///
-/// A step is two launches for one element layout (one more for each further layout, and for each further group's gradients), without
-/// allocation, copy or host synchronisation; it may be captured in a graph, with the learning rate in device memory
-/// (`step_input::lr_in_memory`). The same bits as host_backend. Every call is checked: a failure throws cuda_error, and the step is
-/// usable again once its cause is gone.
+/// A step is two launches for one element layout (one more for each further layout, and for each further group's
+/// gradients), without allocation, copy or host synchronisation; it may be captured in a graph, with the learning rate
+/// in device memory
+/// (`step_input::lr_in_memory`). The same bits as host_backend. Every call is checked: a failure throws cuda_error, and
+/// the step is usable again once its cause is gone.
 class cuda_backend {
   public:
     using slot = execution_backend_slot;
@@ -123,8 +128,10 @@ class cuda_backend {
         else
             cuda_detail::check(cudaStreamGetDevice(stream, &device_), "cudaStreamGetDevice");
         int major = 0, minor = 0;
-        cuda_detail::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device_), "cudaDeviceGetAttribute");
-        cuda_detail::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device_), "cudaDeviceGetAttribute");
+        cuda_detail::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device_),
+                           "cudaDeviceGetAttribute");
+        cuda_detail::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device_),
+                           "cudaDeviceGetAttribute");
         tuning_ = tuning_for(10 * major + minor);
     }
     /// The same with a tile shape of one's own, for measurements.
@@ -146,7 +153,8 @@ class cuda_backend {
     void read(std::byte* to, std::byte const* from, std::size_t bytes) const {
         const cuda_detail::device_guard guard(device_);
         cuda_detail::refuse_capture(stream_);
-        cuda_detail::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_), "cudaMemcpyAsync to the host");
+        cuda_detail::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream_),
+                           "cudaMemcpyAsync to the host");
         cuda_detail::check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     }
     /// Why `data` cannot be bound to a step on this device, or an empty text.
@@ -156,7 +164,8 @@ class cuda_backend {
         if (attributes.type == cudaMemoryTypeUnregistered || attributes.type == cudaMemoryTypeHost)
             return "lies in host memory, but the step runs on a device";
         if (attributes.type == cudaMemoryTypeDevice && attributes.device != device_)
-            return "lies on device " + std::to_string(attributes.device) + ", but the step runs on device " + std::to_string(device_);
+            return "lies on device " + std::to_string(attributes.device) + ", but the step runs on device " +
+                   std::to_string(device_);
         return {};
     }
 
@@ -195,7 +204,8 @@ class cuda_backend {
 
   private:
     static unsigned grid(std::int64_t blocks) {
-        if (blocks > 0x7FFFFFFF) throw std::length_error("halfstep: a group has more segments than a CUDA grid has blocks");
+        if (blocks > 0x7FFFFFFF)
+            throw std::length_error("halfstep: a group has more segments than a CUDA grid has blocks");
         return static_cast<unsigned>(blocks);
     }
     unsigned threads() const { return static_cast<unsigned>(tuning_.update_threads); }
@@ -207,22 +217,25 @@ class cuda_backend {
         using composition = typename Context::composition;
         unsigned* const counter = &context.control_memory()->finished_blocks;
 
-        cuda_detail::decide_finish<composition, Step> finish{context.policies(), context.control_memory(), context.ring_memory(),
-                                                             record_ring_size, in, {}};
+        cuda_detail::decide_finish<composition, Step> finish{
+            context.policies(), context.control_memory(), context.ring_memory(), record_ring_size, in, {}};
         context.for_each_table([&](auto const&, auto const& table, auto g) {
-            if constexpr (cuda_detail::inspects_group<composition, g>) finish.group[g] = {table.partials, table.segments};
+            if constexpr (cuda_detail::inspects_group<composition, g>)
+                finish.group[g] = {table.partials, table.segments};
         });
         context.for_each_table([&](auto const& policies, auto const& table, auto g) {
             if constexpr (cuda_detail::inspects_group<composition, g>) {
                 using row = std::remove_cvref_t<decltype(*table.rows)>;
                 using wanted = cuda_detail::wanted_by_group<composition, g>;
                 constexpr bool last = cuda_detail::last_inspected<composition> == g;
-                std::int64_t blocks = (table.segments + cuda_detail::segments_per_block - 1) / cuda_detail::segments_per_block;
+                std::int64_t blocks =
+                    (table.segments + cuda_detail::segments_per_block - 1) / cuda_detail::segments_per_block;
                 if (blocks == 0) {
                     if (!last) return;
                     blocks = 1;  // looks at nothing, and decides
                 }
-                const cuda_detail::gradient_table<row> gradients{table.rows, table.row_count, table.segments, table.partials};
+                const cuda_detail::gradient_table<row> gradients{table.rows, table.row_count, table.segments,
+                                                                 table.partials};
                 const auto launch = [&](auto what) {
                     cuda_detail::inspect_kernel<wanted><<<grid(blocks), cuda_detail::inspect_threads, 0, stream_>>>(
                         gradients, policies.detection, what, counter);
@@ -234,7 +247,8 @@ class cuda_backend {
                 launched("the kernel that inspects gradients");
             }
         });
-        if constexpr (cuda_detail::last_inspected<composition> == composition::group_count) {  // nobody looks at elements
+        if constexpr (cuda_detail::last_inspected<composition> ==
+                      composition::group_count) {  // nobody looks at elements
             cuda_detail::decide_kernel<<<1, cuda_detail::inspect_threads, 0, stream_>>>(finish);
             launched("the kernel that decides");
         }
@@ -269,8 +283,10 @@ class cuda_backend {
     template <class Composition, std::size_t G>
     static constexpr int count_alike = [] {
         int count = 0;
-        for_each_index<Composition::group_count>(
-            [&](auto h) { count += Composition::template plan<h>::group::trains && cuda_detail::first_alike<Composition, h> == G ? 1 : 0; });
+        for_each_index<Composition::group_count>([&](auto h) {
+            count +=
+                Composition::template plan<h>::group::trains && cuda_detail::first_alike<Composition, h> == G ? 1 : 0;
+        });
         return count;
     }();
 

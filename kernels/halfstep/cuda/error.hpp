@@ -15,12 +15,14 @@ class cuda_error : public std::runtime_error {
     /// Takes the error off the runtime's record, so that no later call reports it once more.
     cuda_error(std::string const& call, cudaError_t code) : cuda_error(call, code, context_is_lost()) {}
     cudaError_t code() const { return code_; }
-    /// Nothing runs on the device in this process any more: the step and all other device memory are gone. False: the step is usable.
+    /// Nothing runs on the device in this process any more: the step and all other device memory are gone. False: the
+    /// step is usable.
     bool lost_device() const { return lost_device_; }
 
   private:
     cuda_error(std::string const& call, cudaError_t code, bool lost)
-        : std::runtime_error("halfstep: " + call + " failed: " + cudaGetErrorName(code) + " (" + cudaGetErrorString(code) + ")" +
+        : std::runtime_error("halfstep: " + call + " failed: " + cudaGetErrorName(code) + " (" +
+                             cudaGetErrorString(code) + ")" +
                              (lost ? "; the device's context is lost, and this step with it" : "")),
           code_(code),
           lost_device_(lost) {}
@@ -50,7 +52,8 @@ inline void refuse_capture(cudaStream_t stream) {
     check(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
     if (status != cudaStreamCaptureStatusNone)
         throw std::logic_error(
-            "halfstep: the step's stream is being captured: a graph takes steps alone; bind and bind_gradients before it, read_back after");
+            "halfstep: the step's stream is being captured: a graph takes steps alone; bind and bind_gradients before "
+            "it, read_back after");
 }
 
 /// Makes `device` the current one, and restores the caller's.
@@ -58,8 +61,10 @@ class device_guard {
   public:
     explicit device_guard(int device) {
         check(cudaGetDevice(&before_), "cudaGetDevice");
-        if (before_ != device) check(cudaSetDevice(device), "cudaSetDevice");
-        else before_ = -1;
+        if (before_ != device)
+            check(cudaSetDevice(device), "cudaSetDevice");
+        else
+            before_ = -1;
     }
     ~device_guard() {
         if (before_ >= 0) cudaSetDevice(before_);

@@ -54,8 +54,8 @@ __device__ __forceinline__ bool is_flagged(Detection const& detection, T stored,
         return detection.template flags_bits<T>(std::uint32_t{stored.bits});
 }
 
-/// One thread's eighth of a segment: chain `c` of its row of 64 is element `c` modulo 64, so a thread with vectors of `N` elements
-/// holds chains N t … N t + N - 1, and for N = 4 the same plus 32.
+/// One thread's eighth of a segment: chain `c` of its row of 64 is element `c` modulo 64, so a thread with vectors of
+/// `N` elements holds chains N t … N t + N - 1, and for N = 4 the same plus 32.
 template <gradient_statistics Wanted, class T, class Detection>
 __device__ segment_partial inspect_segment(T const* gradient, int n, Detection const& detection) {
     constexpr int width = sizeof(T) == 4 ? 4 : 8;
@@ -68,9 +68,11 @@ __device__ segment_partial inspect_segment(T const* gradient, int n, Detection c
     const auto add = [&](int v, int j, T stored) {
         const float value = widen(stored);
         if constexpr (value_detection<Detection> || bit_detection<Detection, T>)
-            flagged |= is_flagged(detection, stored, value) ? 1u : 0u;  // in a register: predicates are few, and were spilled
+            flagged |=
+                is_flagged(detection, stored, value) ? 1u : 0u;  // in a register: predicates are few, and were spilled
         if constexpr (Wanted.sum_of_squares) chain[v][j] = halfstep::fma(value, value, chain[v][j]);
-        if constexpr (Wanted.largest_magnitude) largest = halfstep::abs(value) > largest ? halfstep::abs(value) : largest;
+        if constexpr (Wanted.largest_magnitude)
+            largest = halfstep::abs(value) > largest ? halfstep::abs(value) : largest;
     };
     const int whole = is_aligned<width>(gradient) ? n / sum_chains * sum_chains : 0;
 #pragma unroll 4
@@ -145,12 +147,13 @@ struct no_finish {
     __device__ void operator()() const {}
 };
 
-/// `finish` runs in the last block to get there, with all its threads, when every partial of this and earlier launches is written.
-/// `finished_blocks` counts to the grid's size and is zero again afterwards.
+/// `finish` runs in the last block to get there, with all its threads, when every partial of this and earlier launches
+/// is written. `finished_blocks` counts to the grid's size and is zero again afterwards.
 template <class Wanted, class Row, class Detection, class Finish>
 __global__ void __launch_bounds__(inspect_threads)
     inspect_kernel(gradient_table<Row> table, Detection detection, Finish finish, unsigned* finished_blocks) {
-    const std::int64_t segment = static_cast<std::int64_t>(blockIdx.x) * segments_per_block + threadIdx.x / threads_per_segment;
+    const std::int64_t segment =
+        static_cast<std::int64_t>(blockIdx.x) * segments_per_block + threadIdx.x / threads_per_segment;
     // All threads of a warp take part in its ballots and shuffles, with nothing where there is no segment.
     using gradient_pointer = decltype(table.rows->gradient);
     gradient_pointer gradient = nullptr;

@@ -13,8 +13,9 @@ struct launch_tuning {
 
 /// The tuning for compute capability `capability`, 10 times major plus minor.
 ///
-/// A segment is 1,024 accesses of 16 bytes an array: four a thread keep enough loads in flight where memory is HBM2e or HBM3, two a
-/// thread where it is HBM3e (sm_100). Derived from latency times bandwidth, not measured; tests/device.sh measures.
+/// A segment is 1,024 accesses of 16 bytes an array: four a thread keep enough loads in flight where memory is HBM2e or
+/// HBM3, two a thread where it is HBM3e (sm_100). Derived from latency times bandwidth, not measured; tests/device.sh
+/// measures.
 constexpr launch_tuning tuning_for(int capability) {
     if (capability >= 100) return {.update_threads = 512};
     return {.update_threads = 256};

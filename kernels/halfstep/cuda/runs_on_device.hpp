@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Refuses what a device cannot run. nvcc compiles a call of a host function from a policy without a word, and the kernel goes wrong.
+/// Refuses what a device cannot run. nvcc compiles a call of a host function from a policy without a word, and the
+/// kernel goes wrong.
 ///
-/// A function that the compiler can run itself calls nothing that only the host has: each function of a policy is tried so, once, with the
-/// policy's default values.
+/// A function that the compiler can run itself calls nothing that only the host has: each function of a policy is tried
+/// so, once, with the policy's default values.
 #pragma once
 
 #include <type_traits>
@@ -43,11 +44,13 @@ constexpr bool try_detection() {
 }
 template <class Layout>
 constexpr bool try_update() {
-    const element_policies<typename Layout::storage, typename Layout::state, no_companion, typename Layout::rule> policies{};
+    const element_policies<typename Layout::storage, typename Layout::state, no_companion, typename Layout::rule>
+        policies{};
     typename Layout::type parameter(1.0f);
     auto companion = policies.storage.initial(parameter);
     values<typename Layout::moment, Layout::moments> moment{};
-    update_element(policies, policies.rule.prepare(rule_input{0.1f, 1, 1}), 1.0f, 1.0f, parameter, companion, moment, noise<float>{});
+    update_element(policies, policies.rule.prepare(rule_input{0.1f, 1, 1}), 1.0f, 1.0f, parameter, companion, moment,
+                   noise<float>{});
     return true;
 }
 
@@ -65,10 +68,12 @@ consteval void require_group_runs() {
     if constexpr (Plan::group::trains) {
         constexpr bool detects = constant_detection<decltype(Plan::values::detection), typename Plan::gradient_type>;
         constexpr bool updates = constant_update<typename Plan::layout>;
-        static_assert(detects,
-                      "halfstep: an overflow detection calls what only the host has; on CUDA its functions are constexpr");
+        static_assert(
+            detects,
+            "halfstep: an overflow detection calls what only the host has; on CUDA its functions are constexpr");
         static_assert(!detects || updates,
-                      "halfstep: an update rule, storage or state calls what only the host has; on CUDA their functions are constexpr");
+                      "halfstep: an update rule, storage or state calls what only the host has; on CUDA their "
+                      "functions are constexpr");
     }
 }
 
@@ -77,12 +82,15 @@ template <class Composition, class Communicator>
 consteval void require_runs() {
     constexpr bool scales = constant_scaling<typename Composition::scaling>;
     constexpr bool clips = constant_clipping<typename Composition::clipping>;
-    static_assert(is_alone<Communicator>,
-                  "halfstep: cuda_backend runs steps of one rank: a communicator would stop its stream to agree; give it self");
+    static_assert(
+        is_alone<Communicator>,
+        "halfstep: cuda_backend runs steps of one rank: a communicator would stop its stream to agree; give it self");
     static_assert(scales, "halfstep: a loss scaling calls what only the host has; on CUDA its functions are constexpr");
-    static_assert(!scales || clips, "halfstep: a gradient clipping calls what only the host has; on CUDA its functions are constexpr");
+    static_assert(!scales || clips,
+                  "halfstep: a gradient clipping calls what only the host has; on CUDA its functions are constexpr");
     if constexpr (scales && clips)
-        for_each_index<Composition::group_count>([](auto g) { require_group_runs<typename Composition::template plan<g>>(); });
+        for_each_index<Composition::group_count>(
+            [](auto g) { require_group_runs<typename Composition::template plan<g>>(); });
 }
 
 }  // namespace halfstep::cuda_detail

@@ -10,8 +10,8 @@
 
 namespace halfstep::cuda_detail {
 
-/// A slot is taken again once the stream has passed the copy out of it. While none is free a new one is made, so there are never more slots
-/// than copies under way.
+/// A slot is taken again once the stream has passed the copy out of it. While none is free a new one is made, so there
+/// are never more slots than copies under way.
 class staging {
   public:
     staging() = default;
@@ -30,7 +30,8 @@ class staging {
     struct slot {
         explicit slot(std::size_t size) : size(size) {
             check(cudaMallocHost(reinterpret_cast<void**>(&memory), size), "cudaMallocHost");
-            if (const cudaError_t code = cudaEventCreateWithFlags(&passed, cudaEventDisableTiming); code != cudaSuccess) {
+            if (const cudaError_t code = cudaEventCreateWithFlags(&passed, cudaEventDisableTiming);
+                code != cudaSuccess) {
                 cudaFreeHost(memory);
                 throw cuda_error("cudaEventCreateWithFlags", code);
             }

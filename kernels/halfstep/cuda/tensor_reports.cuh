@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
-#include <cub/device/device_segmented_reduce.cuh>
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
+#include <cub/device/device_segmented_reduce.cuh>
 
 #include <halfstep/core/layout.hpp>
 #include <halfstep/cuda/buffer.hpp>
@@ -23,7 +23,8 @@ struct row_statistics {
 };
 struct combine {
     __host__ __device__ row_statistics operator()(row_statistics const& a, row_statistics const& b) const {
-        return {a.sum_of_squares + b.sum_of_squares, a.largest_magnitude < b.largest_magnitude ? b.largest_magnitude : a.largest_magnitude,
+        return {a.sum_of_squares + b.sum_of_squares,
+                a.largest_magnitude < b.largest_magnitude ? b.largest_magnitude : a.largest_magnitude,
                 a.flagged | b.flagged};
     }
 };
@@ -58,15 +59,16 @@ std::vector<gradient_report> reduce_rows(Table const& table, cudaStream_t stream
     auto* const result = reinterpret_cast<row_statistics*>(memory.data());
     std::size_t bytes = 0;
     const auto reduce = [&](void* scratch) {
-        check(cub::DeviceSegmentedReduce::Reduce(scratch, bytes, partials, result, table.row_count, begins, ends, combine{},
-                                                 row_statistics{}, stream),
+        check(cub::DeviceSegmentedReduce::Reduce(scratch, bytes, partials, result, table.row_count, begins, ends,
+                                                 combine{}, row_statistics{}, stream),
               "cub::DeviceSegmentedReduce");
     };
     reduce(nullptr);
     const buffer scratch(bytes, stream);
     reduce(scratch.data());
     std::vector<row_statistics> rows(reports.size());
-    check(cudaMemcpyAsync(rows.data(), result, rows.size() * sizeof rows[0], cudaMemcpyDeviceToHost, stream), "cudaMemcpyAsync to the host");
+    check(cudaMemcpyAsync(rows.data(), result, rows.size() * sizeof rows[0], cudaMemcpyDeviceToHost, stream),
+          "cudaMemcpyAsync to the host");
     check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
     for (std::size_t r = 0; r < rows.size(); ++r) {
         reports[r].flagged = rows[r].flagged != 0;

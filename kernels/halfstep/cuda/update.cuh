@@ -82,8 +82,8 @@ __device__ __forceinline__ void update_elements(Policies const& policies, block_
         noise<float> random{work.key, index};
         if constexpr (N == 1)
             if (index < work.first_index) random.key = work.next_key;
-        update_element(policies, work.coefficients, work.gradient_factor, widen(gradient[j]), parameter[j], companion[j], own,
-                       random);
+        update_element(policies, work.coefficients, work.gradient_factor, widen(gradient[j]), parameter[j],
+                       companion[j], own, random);
         if constexpr (moments > 0)
 #pragma unroll
             for (int k = 0; k < moments; ++k) moment[k][j] = own[k];
@@ -95,7 +95,8 @@ __device__ __forceinline__ void update_elements(Policies const& policies, block_
     for (int k = 0; k < moments; ++k) store<N>(work.moments + k * work.moment_stride + i, moment[k]);
 }
 
-/// Prepares a block: finds its segment's row, and counts the step for a row without a gradient. `work.size` 0: nothing to do.
+/// Prepares a block: finds its segment's row, and counts the step for a row without a gradient. `work.size` 0: nothing
+/// to do.
 template <class Layout, class Policies>
 __device__ void prepare_block(update_part<Layout, Policies> const& part, block_work<Layout>& work) {
     work.size = 0;
@@ -136,7 +137,8 @@ __device__ void prepare_block(update_part<Layout, Policies> const& part, block_w
 
 /// A block a segment.
 template <class Layout, class Policies, int Count>
-__global__ void __launch_bounds__(launch_tuning::most_threads) update_kernel(update_parts<Layout, Policies, Count> parts) {
+__global__ void __launch_bounds__(launch_tuning::most_threads)
+    update_kernel(update_parts<Layout, Policies, Count> parts) {
     __shared__ alignas(block_work<Layout>) unsigned char memory[sizeof(block_work<Layout>)];
     block_work<Layout>& work = *reinterpret_cast<block_work<Layout>*>(memory);
     int p = 0;
@@ -157,7 +159,8 @@ __global__ void __launch_bounds__(launch_tuning::most_threads) update_kernel(upd
 
 /// Companions from the parameters as they are.
 template <class Layout, class Storage>
-__global__ void __launch_bounds__(launch_tuning::most_threads) initialise_kernel(group_table<Layout> table, Storage storage) {
+__global__ void __launch_bounds__(launch_tuning::most_threads)
+    initialise_kernel(group_table<Layout> table, Storage storage) {
     const auto segment = static_cast<std::int64_t>(blockIdx.x);
     auto const& row = table.rows[find_row(table.rows, table.row_count, segment)];
     const std::int64_t first = (segment - row.first_segment) * segment_elements;

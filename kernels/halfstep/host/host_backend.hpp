@@ -42,13 +42,15 @@ struct host_backend {
         if constexpr (!std::is_empty_v<typename Table::layout::companion>) {
             host::parallel(threads_for(table.elements), [&](int thread, int count) {
                 const auto part = host::share(table.segments, thread, count);
-                host::walk_segments(table, part.begin, part.end, [&](auto const& row, std::int64_t first, std::int64_t n, auto) {
-                    for (std::int64_t i = first; i < first + n; ++i) {
-                        std::remove_cvref_t<decltype(*row.parameter)> parameter;  // its bytes may be those of a foreign type
-                        std::memcpy(static_cast<void*>(&parameter), row.parameter + i, sizeof parameter);
-                        table.companions[row.state_offset + i] = policies.storage.initial(parameter);
-                    }
-                });
+                host::walk_segments(
+                    table, part.begin, part.end, [&](auto const& row, std::int64_t first, std::int64_t n, auto) {
+                        for (std::int64_t i = first; i < first + n; ++i) {
+                            std::remove_cvref_t<decltype(*row.parameter)>
+                                parameter;  // its bytes may be those of a foreign type
+                            std::memcpy(static_cast<void*>(&parameter), row.parameter + i, sizeof parameter);
+                            table.companions[row.state_offset + i] = policies.storage.initial(parameter);
+                        }
+                    });
             });
         }
     }
@@ -130,7 +132,8 @@ struct host_backend {
     void update(Context& context) const {
         auto const& control = context.control();
         std::int64_t bytes = 0;
-        context.for_each_table([&](auto const&, auto const& table, auto) { bytes += table.elements * bytes_of(table); });
+        context.for_each_table(
+            [&](auto const&, auto const& table, auto) { bytes += table.elements * bytes_of(table); });
         const bool stream = bytes > stream_above_bytes;
         host::parallel(threads_for_all(context), [&](int thread, int count) {
             context.for_each_table([&](auto const& policies, auto const& table, auto g) {
@@ -143,7 +146,9 @@ struct host_backend {
     static constexpr std::int64_t bytes_of(group_table<Layout> const&) {
         return static_cast<std::int64_t>(sizeof(typename Layout::type) + sizeof(typename Layout::gradient_type) +
                                          Layout::moments * sizeof(typename Layout::moment)) +
-               (std::is_empty_v<typename Layout::companion> ? 0 : static_cast<std::int64_t>(sizeof(typename Layout::companion)));
+               (std::is_empty_v<typename Layout::companion>
+                    ? 0
+                    : static_cast<std::int64_t>(sizeof(typename Layout::companion)));
     }
 
     template <class Clipping, class Values, class Decision, class Layout>
@@ -155,51 +160,57 @@ struct host_backend {
         std::int64_t missed = 0;
         coefficients own = decision.coefficients;
         bool streamed = false;
-        host::walk_segments(table, part.begin, part.end, [&](auto const& row, std::int64_t first, std::int64_t n, std::int64_t segment) {
-            std::int64_t& own_missed = table.missed_steps[&row - table.rows];
-            if (row.gradient == nullptr) {
-                if (segment == row.first_segment) ++own_missed;
-                return;
-            }
-            if (own_missed != missed) {  // a tensor counts its own updates
-                missed = own_missed;
-                rule_input in = decision.rule;
-                in.step -= missed;
-                own = policies.rule.prepare(in);
-            }
-            host::stretch<Layout> s{row.parameter + first, row.gradient + first, nullptr, {}, n,
-                                    static_cast<std::uint64_t>(row.first_index + first)};
-            if constexpr (Layout::moments > 0)
-                for (int k = 0; k < Layout::moments; ++k)
-                    s.moment[k] = table.moments + k * table.moment_stride + row.state_offset + first;
-            if constexpr (!std::is_empty_v<typename Layout::companion>)
-                s.companion = table.companions + row.state_offset + first;
-            if (auto const* const next = host::row_after(table, row, n)) host::prefetch_row(table, *next);
-            // Cut where a key's 2^32 indices end, and before the first whole cache line of what is to be streamed.
-            bool may_stream = false;
-            if constexpr (host::streams_parameter<Layout>) may_stream = stream && s.size >= segment_elements;
-            while (s.size > 0) {
-                const std::uint64_t left = (std::uint64_t{1} << 32) - (s.first_index & 0xFFFFFFFFu);
-                auto piece = s;
-                if (left < static_cast<std::uint64_t>(s.size)) piece.size = static_cast<std::int64_t>(left);
-                const std::int64_t before_line = elements_before_line(s.parameter);
-                if (may_stream && before_line > 0 && before_line < piece.size) piece.size = before_line;
-                const noise_key key =
-                    make_noise_key(element.seed, static_cast<std::uint64_t>(decision.rule.step), table.ordinal,
-                                   static_cast<std::uint32_t>(s.first_index >> 32));
-                if constexpr (host::streams_parameter<Layout>) {
-                    if (may_stream && before_line == 0) {
-                        host::update_stretch<true>(piece, element, own, decision.gradient_factor, key);
-                        streamed = true;
+        host::walk_segments(
+            table, part.begin, part.end,
+            [&](auto const& row, std::int64_t first, std::int64_t n, std::int64_t segment) {
+                std::int64_t& own_missed = table.missed_steps[&row - table.rows];
+                if (row.gradient == nullptr) {
+                    if (segment == row.first_segment) ++own_missed;
+                    return;
+                }
+                if (own_missed != missed) {  // a tensor counts its own updates
+                    missed = own_missed;
+                    rule_input in = decision.rule;
+                    in.step -= missed;
+                    own = policies.rule.prepare(in);
+                }
+                host::stretch<Layout> s{row.parameter + first,
+                                        row.gradient + first,
+                                        nullptr,
+                                        {},
+                                        n,
+                                        static_cast<std::uint64_t>(row.first_index + first)};
+                if constexpr (Layout::moments > 0)
+                    for (int k = 0; k < Layout::moments; ++k)
+                        s.moment[k] = table.moments + k * table.moment_stride + row.state_offset + first;
+                if constexpr (!std::is_empty_v<typename Layout::companion>)
+                    s.companion = table.companions + row.state_offset + first;
+                if (auto const* const next = host::row_after(table, row, n)) host::prefetch_row(table, *next);
+                // Cut where a key's 2^32 indices end, and before the first whole cache line of what is to be streamed.
+                bool may_stream = false;
+                if constexpr (host::streams_parameter<Layout>) may_stream = stream && s.size >= segment_elements;
+                while (s.size > 0) {
+                    const std::uint64_t left = (std::uint64_t{1} << 32) - (s.first_index & 0xFFFFFFFFu);
+                    auto piece = s;
+                    if (left < static_cast<std::uint64_t>(s.size)) piece.size = static_cast<std::int64_t>(left);
+                    const std::int64_t before_line = elements_before_line(s.parameter);
+                    if (may_stream && before_line > 0 && before_line < piece.size) piece.size = before_line;
+                    const noise_key key =
+                        make_noise_key(element.seed, static_cast<std::uint64_t>(decision.rule.step), table.ordinal,
+                                       static_cast<std::uint32_t>(s.first_index >> 32));
+                    if constexpr (host::streams_parameter<Layout>) {
+                        if (may_stream && before_line == 0) {
+                            host::update_stretch<true>(piece, element, own, decision.gradient_factor, key);
+                            streamed = true;
+                        } else {
+                            host::update_stretch<false>(piece, element, own, decision.gradient_factor, key);
+                        }
                     } else {
                         host::update_stretch<false>(piece, element, own, decision.gradient_factor, key);
                     }
-                } else {
-                    host::update_stretch<false>(piece, element, own, decision.gradient_factor, key);
+                    s = host::advanced(s, piece.size);
                 }
-                s = host::advanced(s, piece.size);
-            }
-        });
+            });
 #if defined(__SSE2__)
         if (streamed) _mm_sfence();
 #endif

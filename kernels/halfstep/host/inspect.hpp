@@ -19,9 +19,13 @@ namespace detail {
 /// Flags of one pack, by whichever hook the detector has.
 template <class T, class Detection, class Packed>
 HS_HOST_INLINE lane_mask flags_of(Detection const& detection, Packed const& stored, lanes value) {
-    if constexpr (requires { { detection.flags(value) } -> std::same_as<lane_mask>; }) {
+    if constexpr (requires {
+                      { detection.flags(value) } -> std::same_as<lane_mask>;
+                  }) {
         return detection.flags(value);
-    } else if constexpr (requires(lane_bits b) { { detection.template flags_bits<T>(b) } -> std::same_as<lane_mask>; }) {
+    } else if constexpr (requires(lane_bits b) {
+                             { detection.template flags_bits<T>(b) } -> std::same_as<lane_mask>;
+                         }) {
         if constexpr (std::is_same_v<T, float>)
             return detection.template flags_bits<T>(bits_of(value));
         else
@@ -67,7 +71,8 @@ class segment_inspection {
         }
         if constexpr (Wanted.largest_magnitude)
             for (int i = 0; i < lane_count; ++i)
-                partial.largest_magnitude = partial.largest_magnitude < largest_.v[i] ? largest_.v[i] : partial.largest_magnitude;
+                partial.largest_magnitude =
+                    partial.largest_magnitude < largest_.v[i] ? largest_.v[i] : partial.largest_magnitude;
         partial.flagged = any(flagged_ != lane_bits(0u)) ? 1 : 0;
         return partial;
     }
@@ -97,7 +102,9 @@ namespace detail {
 template <class T, class Detection, gradient_statistics Wanted>
 concept inspects_packed_bits = narrow_type<T> && Wanted == gradient_statistics{} &&
                                requires(Detection const d, packed_bits<sizeof(T)> b, std::uint32_t one) {
-                                   { d.template flags_bits<T>(b) } -> std::same_as<typename packed_bits<sizeof(T)>::mask>;
+                                   {
+                                       d.template flags_bits<T>(b)
+                                   } -> std::same_as<typename packed_bits<sizeof(T)>::mask>;
                                    { d.template flags_bits<T>(one) } -> std::same_as<bool>;
                                };
 
@@ -110,7 +117,8 @@ bool any_flagged(T const* gradient, std::int64_t n, Detection const& detection) 
     std::int64_t i = 0;
     for (const std::int64_t whole = n / stride * stride; i < whole; i += stride) {
         for (std::uintptr_t line = 0; line < 128; line += 64)
-            __builtin_prefetch(reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(gradient + i) + ahead + line));
+            __builtin_prefetch(
+                reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(gradient + i) + ahead + line));
         HS_UNROLL(GCC unroll 8)
         for (int u = 0; u < stride; u += bits::width) {
             bits b;
@@ -150,7 +158,8 @@ segment_partial inspect_segment(T const* gradient, std::int64_t n, Detection con
     std::int64_t i = 0;
     for (const std::int64_t rows = n / sum_chains * sum_chains; i < rows; i += sum_chains) {
         for (std::size_t line = 0; line < sum_chains * sizeof(T); line += 64)
-            __builtin_prefetch(reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(gradient + i) + ahead + line));
+            __builtin_prefetch(
+                reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(gradient + i) + ahead + line));
         HS_UNROLL(GCC unroll 16)
         for (int place = 0; place < vectors; ++place)
             inspection.add(place, load_lanes(gradient + i + place * lane_count));

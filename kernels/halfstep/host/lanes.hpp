@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-/// A pack of SIMD lanes, in which rules and storage are computed on the host: 16 floats with AVX-512, 8 with AVX2, FMA and
-/// F16C, else 4 by plain vector operations.
+/// A pack of SIMD lanes, in which rules and storage are computed on the host: 16 floats with AVX-512, 8 with AVX2, FMA
+/// and F16C, else 4 by plain vector operations.
 ///
-/// A wrapper of our own and not xsimd: the same loop compiled in about two thirds of the time and memory, ran as fast, and xsimd
-/// has no 16-bit types (docs/performance.md). The instruction set is the one the user compiles for; each has its inline namespace,
-/// which holds the loops and the backend too, so that files compiled for different ones can be linked together and each runs its own.
+/// A wrapper of our own and not xsimd: the same loop compiled in about two thirds of the time and memory, ran as fast,
+/// and xsimd has no 16-bit types (docs/performance.md). The instruction set is the one the user compiles for; each has
+/// its inline namespace, which holds the loops and the backend too, so that files compiled for different ones can be
+/// linked together and each runs its own.
 #pragma once
 
 #include <cstddef>
@@ -34,8 +35,8 @@ namespace halfstep::host::inline HS_INSTRUCTION_SET {
 
 #if defined(HS_LANES_AVX512)
 inline constexpr int lane_count = 16;
-/// The zero-masking intrinsics with a full mask compile to the plain instructions; the plain ones warn of an uninitialised
-/// register under g++ 12 (GCC bug 105593).
+/// The zero-masking intrinsics with a full mask compile to the plain instructions; the plain ones warn of an
+/// uninitialised register under g++ 12 (GCC bug 105593).
 inline constexpr __mmask16 every_lane = 0xFFFF;
 #elif defined(HS_LANES_AVX2)
 inline constexpr int lane_count = 8;
@@ -76,13 +77,15 @@ struct lane_bits {
     friend HS_HOST_INLINE lane_bits operator>>(lane_bits a, int n) { return a.v >> n; }
     friend HS_HOST_INLINE lane_mask operator<(lane_bits a, lane_bits b) { return {(int_vector)a.v < (int_vector)b.v}; }
     friend HS_HOST_INLINE lane_mask operator>(lane_bits a, lane_bits b) { return {(int_vector)a.v > (int_vector)b.v}; }
-    friend HS_HOST_INLINE lane_mask operator>=(lane_bits a, lane_bits b) { return {(int_vector)a.v >= (int_vector)b.v}; }
-    friend HS_HOST_INLINE lane_mask operator<=(lane_bits a, lane_bits b) { return {(int_vector)a.v <= (int_vector)b.v}; }
+    friend HS_HOST_INLINE lane_mask operator>=(lane_bits a, lane_bits b) {
+        return {(int_vector)a.v >= (int_vector)b.v};
+    }
+    friend HS_HOST_INLINE lane_mask operator<=(lane_bits a, lane_bits b) {
+        return {(int_vector)a.v <= (int_vector)b.v};
+    }
     friend HS_HOST_INLINE lane_mask operator==(lane_bits a, lane_bits b) { return {a.v == b.v}; }
     friend HS_HOST_INLINE lane_mask operator!=(lane_bits a, lane_bits b) { return {a.v != b.v}; }
-    friend HS_HOST_INLINE lane_bits select(lane_mask m, lane_bits yes, lane_bits no) {
-        return m.v ? yes.v : no.v;
-    }
+    friend HS_HOST_INLINE lane_bits select(lane_mask m, lane_bits yes, lane_bits no) { return m.v ? yes.v : no.v; }
 };
 
 struct lanes;
@@ -112,11 +115,9 @@ struct lanes {
 
     friend HS_HOST_INLINE lane_bits bits_of(lanes a) { return (unsigned_vector)a.v; }
     friend HS_HOST_INLINE lane_bits truncate_to_bits(lanes a) {
-        return (unsigned_vector)__builtin_convertvector(a.v, int_vector);
+        return (unsigned_vector) __builtin_convertvector(a.v, int_vector);
     }
-    friend HS_HOST_INLINE lanes select(lane_mask m, lanes yes, lanes no) {
-        return m.v ? yes.v : no.v;
-    }
+    friend HS_HOST_INLINE lanes select(lane_mask m, lanes yes, lanes no) { return m.v ? yes.v : no.v; }
     friend HS_HOST_INLINE lanes lesser(lanes a, lanes b) {
 #if defined(HS_LANES_AVX512)
         return _mm512_maskz_min_ps(every_lane, a.v, b.v);
@@ -181,7 +182,8 @@ HS_HOST_INLINE bool any(lane_mask m) {
 #endif
 }
 
-/// `counts` with one more where `m` is true. (Or-ing masks in a loop instead makes clang keep them as single bits and convert them each time.)
+/// `counts` with one more where `m` is true. (Or-ing masks in a loop instead makes clang keep them as single bits and
+/// convert them each time.)
 HS_HOST_INLINE lane_bits count_in(lane_bits counts, lane_mask m) { return counts.v - (unsigned_vector)m.v; }
 
 /// 0, 1, 2, … a lane.
@@ -206,7 +208,8 @@ struct integer_vector<2> {
     typedef std::uint16_t type __attribute__((vector_size(2 * lane_count)));
 };
 
-/// `lane_count` elements of whatever a storage or state rule keeps, as they stand in memory; such a rule runs lane by lane.
+/// `lane_count` elements of whatever a storage or state rule keeps, as they stand in memory; such a rule runs lane by
+/// lane.
 template <class T>
 struct packed_lanes {
     T v[lane_count];
@@ -268,7 +271,8 @@ struct packed_lanes<T> {
     friend HS_HOST_INLINE void round_into(packed_lanes& out, lanes x) {
 #if defined(HS_LANES_AVX512)
         if constexpr (std::is_same_v<T, fp16>) {
-            out.v = (register_type)_mm512_maskz_cvtps_ph(every_lane, x.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+            out.v =
+                (register_type)_mm512_maskz_cvtps_ph(every_lane, x.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
             return;
         }
 #elif defined(HS_LANES_AVX2)
@@ -284,7 +288,8 @@ struct packed_lanes<T> {
     }
 };
 
-/// Bit patterns of a narrow type as they stand in memory, as many as a register holds: for a detector that looks at bits alone.
+/// Bit patterns of a narrow type as they stand in memory, as many as a register holds: for a detector that looks at
+/// bits alone.
 template <std::size_t Bytes>
 struct packed_bits;
 template <>
@@ -292,30 +297,30 @@ struct packed_bits<1> {
     typedef std::uint8_t vector __attribute__((vector_size(4 * lane_count)));
     typedef std::int8_t truth __attribute__((vector_size(4 * lane_count)));
     using element = std::uint8_t;
-#define HS_PACKED_BITS_OPERATORS                                                                                    \
-    static constexpr int width = static_cast<int>(sizeof(vector) / sizeof(element));                                \
-    struct mask {                                                                                                   \
-        truth v;                                                                                                    \
-        friend HS_HOST_INLINE mask operator&(mask a, mask b) { return {a.v & b.v}; }                                \
-        friend HS_HOST_INLINE mask operator|(mask a, mask b) { return {a.v | b.v}; }                                \
-        friend HS_HOST_INLINE mask operator!(mask a) { return {~a.v}; }                                             \
-        friend HS_HOST_INLINE mask operator&&(mask a, mask b) { return a & b; }                                     \
-        friend HS_HOST_INLINE mask operator||(mask a, mask b) { return a | b; }                                     \
-    };                                                                                                              \
-    vector v;                                                                                                       \
-    packed_bits() = default;                                                                                        \
-    HS_HOST_INLINE packed_bits(vector x) : v(x) {}                                                                  \
-    HS_HOST_INLINE explicit packed_bits(std::uint32_t x) : v(static_cast<element>(x) - vector{}) {}                 \
-    friend HS_HOST_INLINE packed_bits operator+(packed_bits a, packed_bits b) { return vector(a.v + b.v); }         \
-    friend HS_HOST_INLINE packed_bits operator-(packed_bits a, packed_bits b) { return vector(a.v - b.v); }         \
-    friend HS_HOST_INLINE packed_bits operator&(packed_bits a, packed_bits b) { return vector(a.v & b.v); }         \
-    friend HS_HOST_INLINE packed_bits operator|(packed_bits a, packed_bits b) { return vector(a.v | b.v); }         \
-    friend HS_HOST_INLINE packed_bits operator^(packed_bits a, packed_bits b) { return vector(a.v ^ b.v); }         \
-    friend HS_HOST_INLINE mask operator==(packed_bits a, packed_bits b) { return {truth(a.v == b.v)}; }             \
-    friend HS_HOST_INLINE mask operator!=(packed_bits a, packed_bits b) { return {truth(a.v != b.v)}; }             \
-    friend HS_HOST_INLINE mask operator<(packed_bits a, packed_bits b) { return {truth(a.v < b.v)}; }               \
-    friend HS_HOST_INLINE mask operator>(packed_bits a, packed_bits b) { return {truth(a.v > b.v)}; }               \
-    friend HS_HOST_INLINE mask operator<=(packed_bits a, packed_bits b) { return {truth(a.v <= b.v)}; }             \
+#define HS_PACKED_BITS_OPERATORS                                                                            \
+    static constexpr int width = static_cast<int>(sizeof(vector) / sizeof(element));                        \
+    struct mask {                                                                                           \
+        truth v;                                                                                            \
+        friend HS_HOST_INLINE mask operator&(mask a, mask b) { return {a.v & b.v}; }                        \
+        friend HS_HOST_INLINE mask operator|(mask a, mask b) { return {a.v | b.v}; }                        \
+        friend HS_HOST_INLINE mask operator!(mask a) { return {~a.v}; }                                     \
+        friend HS_HOST_INLINE mask operator&&(mask a, mask b) { return a & b; }                             \
+        friend HS_HOST_INLINE mask operator||(mask a, mask b) { return a | b; }                             \
+    };                                                                                                      \
+    vector v;                                                                                               \
+    packed_bits() = default;                                                                                \
+    HS_HOST_INLINE packed_bits(vector x) : v(x) {}                                                          \
+    HS_HOST_INLINE explicit packed_bits(std::uint32_t x) : v(static_cast<element>(x) - vector{}) {}         \
+    friend HS_HOST_INLINE packed_bits operator+(packed_bits a, packed_bits b) { return vector(a.v + b.v); } \
+    friend HS_HOST_INLINE packed_bits operator-(packed_bits a, packed_bits b) { return vector(a.v - b.v); } \
+    friend HS_HOST_INLINE packed_bits operator&(packed_bits a, packed_bits b) { return vector(a.v & b.v); } \
+    friend HS_HOST_INLINE packed_bits operator|(packed_bits a, packed_bits b) { return vector(a.v | b.v); } \
+    friend HS_HOST_INLINE packed_bits operator^(packed_bits a, packed_bits b) { return vector(a.v ^ b.v); } \
+    friend HS_HOST_INLINE mask operator==(packed_bits a, packed_bits b) { return {truth(a.v == b.v)}; }     \
+    friend HS_HOST_INLINE mask operator!=(packed_bits a, packed_bits b) { return {truth(a.v != b.v)}; }     \
+    friend HS_HOST_INLINE mask operator<(packed_bits a, packed_bits b) { return {truth(a.v < b.v)}; }       \
+    friend HS_HOST_INLINE mask operator>(packed_bits a, packed_bits b) { return {truth(a.v > b.v)}; }       \
+    friend HS_HOST_INLINE mask operator<=(packed_bits a, packed_bits b) { return {truth(a.v <= b.v)}; }     \
     friend HS_HOST_INLINE mask operator>=(packed_bits a, packed_bits b) { return {truth(a.v >= b.v)}; }
     HS_PACKED_BITS_OPERATORS
 };
@@ -331,7 +336,8 @@ struct packed_bits<2> {
 HS_HOST_INLINE lanes widen(lanes x) { return x; }
 HS_HOST_INLINE void round_into(lanes& out, lanes x) { out = x; }
 
-/// `lane_count` elements of a type that is none of ours, such as a state rule's own. Its policy handles them one by one.
+/// `lane_count` elements of a type that is none of ours, such as a state rule's own. Its policy handles them one by
+/// one.
 template <class T>
 struct element_lanes {
     T element[lane_count];

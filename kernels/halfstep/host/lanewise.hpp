@@ -90,7 +90,8 @@ struct lanes_of<host::lanes> {
         c.commit(companion);
     }
     template <class Rule, class Coefficients, int N>
-    static void update(Rule const& rule, Coefficients const& c, lanes& parameter, lanes gradient, values<lanes, N>& moment) {
+    static void update(Rule const& rule, Coefficients const& c, lanes& parameter, lanes gradient,
+                       values<lanes, N>& moment) {
         spread_of<lanes> p(parameter), g(gradient);
         float m[N > 0 ? N : 1][width];
         if constexpr (N > 0)

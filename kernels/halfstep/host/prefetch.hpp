@@ -9,7 +9,8 @@
 
 namespace halfstep::host::inline HS_INSTRUCTION_SET {
 
-/// Asks for the lines of `n` values. Always inlined: g++ takes a function that only prefetches for one without effect, and drops its calls.
+/// Asks for the lines of `n` values. Always inlined: g++ takes a function that only prefetches for one without effect,
+/// and drops its calls.
 template <class T>
 HS_HOST_INLINE void prefetch(T const* data, std::int64_t n) {
     auto const* const bytes = reinterpret_cast<char const*>(data);

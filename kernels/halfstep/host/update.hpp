@@ -39,12 +39,12 @@ stretch<Layout> advanced(stretch<Layout> s, std::int64_t n) {
 
 namespace detail {
 
-/// One pack. State arrays are padded, so only what the user owns needs a partial load; a partial store all of them, since what follows
-/// may be the next stretch of the same tensor.
+/// One pack. State arrays are padded, so only what the user owns needs a partial load; a partial store all of them,
+/// since what follows may be the next stretch of the same tensor.
 template <class Layout, bool Whole, class Policies, class Coefficients>
-HS_HOST_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[maybe_unused]] int rest, Policies const& policies,
-                            Coefficients const& coefficients, lanes factor, noise<lanes> const& random,
-                            packed_t<typename Layout::type, lanes>& parameter) {
+HS_HOST_INLINE void update_lanes(stretch<Layout> const& s, std::int64_t i, [[maybe_unused]] int rest,
+                                 Policies const& policies, Coefficients const& coefficients, lanes factor,
+                                 noise<lanes> const& random, packed_t<typename Layout::type, lanes>& parameter) {
     constexpr int count = Layout::moments;
     constexpr bool has_companion = !std::is_empty_v<typename Layout::companion>;
     packed_t<typename Layout::companion, lanes> companion;
@@ -79,7 +79,8 @@ template <class Layout>
 HS_HOST_INLINE void prefetch_ahead(stretch<Layout> const& s, std::int64_t i, std::int64_t elements) {
     constexpr std::int64_t bytes = 2048;
     const auto fetch = [&](auto const* data) __attribute__((always_inline)) {
-        prefetch(reinterpret_cast<char const*>(reinterpret_cast<std::uintptr_t>(data + i) + static_cast<std::uintptr_t>(bytes)),
+        prefetch(reinterpret_cast<char const*>(reinterpret_cast<std::uintptr_t>(data + i) +
+                                               static_cast<std::uintptr_t>(bytes)),
                  elements * static_cast<std::int64_t>(sizeof *data));
     };
     fetch(s.gradient);
@@ -99,7 +100,8 @@ HS_HOST_INLINE void prefetch_row(group_table<Layout> const& table, typename grou
     prefetch(row.parameter, n);
     if constexpr (!std::is_empty_v<typename Layout::companion>) prefetch(table.companions + row.state_offset, n);
     if constexpr (Layout::moments > 0)
-        for (int k = 0; k < Layout::moments; ++k) prefetch(table.moments + k * table.moment_stride + row.state_offset, n);
+        for (int k = 0; k < Layout::moments; ++k)
+            prefetch(table.moments + k * table.moment_stride + row.state_offset, n);
 }
 
 namespace detail {

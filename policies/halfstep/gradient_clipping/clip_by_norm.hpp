@@ -10,8 +10,8 @@ namespace halfstep {
 
 /// Bounds the L2 norm of all unscaled gradients of all groups together.
 ///
-/// factor = min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_ (PyTorch 2.15); squares are added in fp32, tiles in
-/// double. A norm that is not finite skips the step instead of erasing the gradients.
+/// factor = min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_ (PyTorch 2.15); squares are added in
+/// fp32, tiles in double. A norm that is not finite skips the step instead of erasing the gradients.
 struct clip_by_norm {
     using slot = gradient_clipping_slot;
     static constexpr gradient_statistics needs{.sum_of_squares = true};

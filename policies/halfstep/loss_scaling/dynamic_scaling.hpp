@@ -9,15 +9,16 @@
 
 namespace halfstep {
 
-/// Grows after so many clean steps in a row, backs off on every overflow: PyTorch's GradScaler, with a floor and a ceiling.
+/// Grows after so many clean steps in a row, backs off on every overflow: PyTorch's GradScaler, with a floor and a
+/// ceiling.
 ///
-/// Source: `_amp_update_scale_` of PyTorch 2.15. Growth that would be infinite leaves the scale and restarts the count, as there.
-/// Otherwise than there, a count that is already past a smaller interval grows at once, and the scale never leaves
-/// [floor, ceiling], so that its reciprocal stays finite however long a run overflows.
+/// Source: `_amp_update_scale_` of PyTorch 2.15. Growth that would be infinite leaves the scale and restarts the count,
+/// as there. Otherwise than there, a count that is already past a smaller interval grows at once, and the scale never
+/// leaves [floor, ceiling], so that its reciprocal stays finite however long a run overflows.
 struct dynamic_scaling {
     using slot = loss_scaling_slot;
     float initial_scale = 0x1p16f;
-    float growth_factor = 2;    ///< > 1
+    float growth_factor = 2;      ///< > 1
     float backoff_factor = 0.5f;  ///< in (0, 1)
     int growth_interval = 2000;   ///< clean steps in a row before the scale grows; >= 1
     float floor = 0x1p-127f;      ///< at least 2^-127, the smallest scale with a finite reciprocal

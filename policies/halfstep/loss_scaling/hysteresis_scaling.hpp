@@ -13,8 +13,8 @@ namespace halfstep {
 /// step (DeepSpeed's `consecutive_hysteresis`, Apex `update_scale_hysteresis`).
 enum class refill { on_growth, on_clean_step };
 
-/// How clean steps are counted: the scale grows when so many came in a row (PyTorch, Megatron, Apex), or as DeepSpeed does,
-/// which needs one more after the start and after an overflow.
+/// How clean steps are counted: the scale grows when so many came in a row (PyTorch, Megatron, Apex), or as DeepSpeed
+/// does, which needs one more after the start and after an overflow.
 enum class growth_count { clean_steps, deepspeed };
 
 /// What happens when an overflow finds the scale at its floor. The step is skipped in any case.
@@ -22,9 +22,10 @@ enum class at_floor { hold, warn, raise };
 
 /// Dynamic scaling that forgives: `hysteresis - 1` overflows are skipped without a cut, every further one backs off.
 ///
-/// Source: DynamicLossScaler of DeepSpeed 0.19.8, DynamicGradScaler of Megatron Core, `update_scale_hysteresis` of Apex; the state
-/// machines of all four variants are static_asserts in tests/scaling. Otherwise than DeepSpeed's, a hysteresis below
-/// 1 is refused, the floor may be a fraction, and growth stops at the ceiling instead of reaching infinity.
+/// Source: DynamicLossScaler of DeepSpeed 0.19.8, DynamicGradScaler of Megatron Core, `update_scale_hysteresis` of
+/// Apex; the state machines of all four variants are static_asserts in tests/scaling. Otherwise than DeepSpeed's, a
+/// hysteresis below 1 is refused, the floor may be a fraction, and growth stops at the ceiling instead of reaching
+/// infinity.
 template <refill Refill = refill::on_growth, growth_count Count = growth_count::clean_steps>
 struct hysteresis_scaling {
     using slot = loss_scaling_slot;
@@ -81,8 +82,7 @@ struct hysteresis_scaling {
             throw std::invalid_argument("halfstep: hysteresis_scaling.backoff_factor must lie between 0 and 1");
         if (growth_interval < 1)
             throw std::invalid_argument("halfstep: hysteresis_scaling.growth_interval must be at least 1");
-        if (hysteresis < 1)
-            throw std::invalid_argument("halfstep: hysteresis_scaling.hysteresis must be at least 1");
+        if (hysteresis < 1) throw std::invalid_argument("halfstep: hysteresis_scaling.hysteresis must be at least 1");
         if (!(floor >= 0x1p-127f))
             throw std::invalid_argument("halfstep: hysteresis_scaling.floor must be at least 2^-127");
         if (!(ceiling >= floor) || is_nonfinite(ceiling))

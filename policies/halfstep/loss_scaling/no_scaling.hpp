@@ -5,7 +5,8 @@
 
 namespace halfstep {
 
-/// The loss as it is. The default where no gradient is fp16 or fp8. It says nothing about detection: a NaN is still found.
+/// The loss as it is. The default where no gradient is fp16 or fp8. It says nothing about detection: a NaN is still
+/// found.
 struct no_scaling {
     using slot = loss_scaling_slot;
     static constexpr bool scales = false;
@@ -16,7 +17,8 @@ struct no_scaling {
 };
 static_assert(loss_scaling<no_scaling>);
 
-/// Says that fp16 or fp8 gradients without a loss scale are meant: small ones become zero. Named in a recipe beside no_scaling.
+/// Says that fp16 or fp8 gradients without a loss scale are meant: small ones become zero. Named in a recipe beside
+/// no_scaling.
 struct accept_underflow {
     using slot = consent_slot;
 };

@@ -11,7 +11,8 @@ namespace halfstep {
 /// One scale for ever: no growth, no backoff. An overflowing step is still skipped and reported.
 struct static_scaling {
     using slot = loss_scaling_slot;
-    float loss_scale = 0x1p16f;  ///< positive and finite, with a finite reciprocal; a power of two makes unscaling exact
+    float loss_scale =
+        0x1p16f;  ///< positive and finite, with a finite reciprocal; a power of two makes unscaling exact
     struct state {};
 
     HS_FUNCTION constexpr float scale(state const&) const { return loss_scale; }

@@ -5,7 +5,8 @@
 
 namespace halfstep {
 
-/// Looks at nothing and skips nothing; saves the read of the gradients. Refused with fp16 or fp8 gradients and with norm clipping.
+/// Looks at nothing and skips nothing; saves the read of the gradients. Refused with fp16 or fp8 gradients and with
+/// norm clipping.
 struct no_check {
     using slot = overflow_detection_slot;
     static constexpr bool detects = false;

@@ -18,7 +18,8 @@ struct nonfinite_check {
     template <class T, class Bits>
     HS_FUNCTION static constexpr auto flags_bits(Bits bits) {
         using traits = dtype_traits<T>;
-        constexpr std::uint32_t mask = traits::has_infinity ? format::exponent_mask<traits> : format::magnitude_mask<traits>;
+        constexpr std::uint32_t mask =
+            traits::has_infinity ? format::exponent_mask<traits> : format::magnitude_mask<traits>;
         return (bits & Bits(mask)) == Bits(mask);
     }
     HS_FUNCTION constexpr bool overflowed(gradient_report const& r) const { return r.flagged; }

@@ -8,8 +8,9 @@ namespace halfstep {
 
 /// Looks at the sum of squares alone: free beside norm clipping, which needs it anyway.
 ///
-/// A NaN or an infinity anywhere makes the sum non-finite. So do finite fp32 or bf16 gradients whose squares overflow, which are added
-/// in fp32 over 4096 neighbours: a norm of these beyond 1.8e19 skips the step too (fp16 gradients cannot reach that).
+/// A NaN or an infinity anywhere makes the sum non-finite. So do finite fp32 or bf16 gradients whose squares overflow,
+/// which are added in fp32 over 4096 neighbours: a norm of these beyond 1.8e19 skips the step too (fp16 gradients
+/// cannot reach that).
 struct norm_check {
     using slot = overflow_detection_slot;
     static constexpr gradient_statistics needs{.sum_of_squares = true};

@@ -11,9 +11,9 @@ enum class subnormals { flush, keep };
 
 /// Moments in fp32. The default, and then subnormal moments are flushed to zero.
 ///
-/// A parameter whose gradient has been zero for long has moments that decay into the subnormal range, where x86 computes 7 to
-/// 15 times slower; flushing at the store keeps them out on every backend with the same bits and no processor mode.
-/// `fp32_state<subnormals::keep>` keeps them.
+/// A parameter whose gradient has been zero for long has moments that decay into the subnormal range, where x86
+/// computes 7 to 15 times slower; flushing at the store keeps them out on every backend with the same bits and no
+/// processor mode. `fp32_state<subnormals::keep>` keeps them.
 template <subnormals Subnormals = subnormals::flush>
 struct fp32_state {
     using slot = state_slot;

@@ -5,7 +5,8 @@
 
 namespace halfstep {
 
-/// An fp32 master copy beside a narrow parameter; the parameter is its nearest value. The default for 16-bit and fp8 groups.
+/// An fp32 master copy beside a narrow parameter; the parameter is its nearest value. The default for 16-bit and fp8
+/// groups.
 ///
 /// The parameter is written and never read again, so what others do to it is undone by the next step.
 struct fp32_master {

@@ -7,8 +7,8 @@ namespace halfstep {
 
 /// Kahan compensation: a second number of the same narrow type holds what rounding the parameter left behind.
 ///
-/// The rule advances parameter + compensation in fp32; the next parameter is that value rounded, the next compensation the rest
-/// rounded. In exact arithmetic this is c += u; p' = p + c; c += p - p' of torch-optimi 0.3; otherwise than
+/// The rule advances parameter + compensation in fp32; the next parameter is that value rounded, the next compensation
+/// the rest rounded. In exact arithmetic this is c += u; p' = p + c; c += p - p' of torch-optimi 0.3; otherwise than
 /// there, weight decay acts on the compensated value too.
 struct kahan {
     using slot = storage_slot;

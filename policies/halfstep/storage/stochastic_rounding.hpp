@@ -7,11 +7,11 @@
 
 namespace halfstep {
 
-/// No master: the narrow parameter is rounded up or down at random, each with the probability of its nearness, so that small updates
-/// arrive on average.
+/// No master: the narrow parameter is rounded up or down at random, each with the probability of its nearness, so that
+/// small updates arrive on average.
 ///
-/// The random bits are a function of the seed, the count of applied steps, the group and the element's index: the same for every thread,
-/// block and rank count. Precedent: torchao's `bf16_stochastic_round`.
+/// The random bits are a function of the seed, the count of applied steps, the group and the element's index: the same
+/// for every thread, block and rank count. Precedent: torchao's `bf16_stochastic_round`.
 struct stochastic_rounding {
     using slot = storage_slot;
     std::uint64_t seed = 0;

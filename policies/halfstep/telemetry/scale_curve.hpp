@@ -19,10 +19,10 @@ inline constexpr curve_format json_lines = curve_format::json_lines;
 
 /// Writes a line a step: step, loss scale, whether it was applied, norm, loss, learning rate, counts.
 ///
-/// CSV with a header line, or a JSON object a line; a number that was not computed or is not finite is an empty field, or null.
-/// Numbers are the shortest that read back to the same value, in any locale. The file is replaced when the step is built
-/// (std::runtime_error if it cannot be opened) and flushed with every line, so that it can be followed while a run goes on. A line that
-/// cannot be written throws std::runtime_error; the step itself is complete then.
+/// CSV with a header line, or a JSON object a line; a number that was not computed or is not finite is an empty field,
+/// or null. Numbers are the shortest that read back to the same value, in any locale. The file is replaced when the
+/// step is built (std::runtime_error if it cannot be opened) and flushed with every line, so that it can be followed
+/// while a run goes on. A line that cannot be written throws std::runtime_error; the step itself is complete then.
 template <curve_format Format = curve_format::csv>
 struct scale_curve {
     using slot = telemetry_slot;

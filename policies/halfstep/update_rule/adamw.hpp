@@ -8,13 +8,14 @@
 
 namespace halfstep {
 
-/// AdamW (Loshchilov and Hutter, 2019): Adam with decoupled weight decay, applied before the update as PyTorch 2.15 does.
+/// AdamW (Loshchilov and Hutter, 2019): Adam with decoupled weight decay, applied before the update as PyTorch 2.15
+/// does.
 ///
 ///     p <- p (1 - lr wd);  m <- b1 m + (1 - b1) g;  v <- b2 v + (1 - b2) g^2
 ///     p <- p - lr / (1 - b1^t) * m / (sqrt(v) / sqrt(1 - b2^t) + eps)
 ///
-/// All in fp32; the corrections 1 - b^t and their root in double. 1 - lr wd is rounded to fp32 first, as in PyTorch: a decay below 2^-25 a
-/// step is rounded away. Defaults are PyTorch's.
+/// All in fp32; the corrections 1 - b^t and their root in double. 1 - lr wd is rounded to fp32 first, as in PyTorch: a
+/// decay below 2^-25 a step is rounded away. Defaults are PyTorch's.
 struct adamw {
     using slot = update_rule_slot;
     static constexpr int moments = 2;

@@ -8,7 +8,8 @@
 
 namespace halfstep {
 
-/// Lion (Chen et al., 2023) with decoupled weight decay, as lion-pytorch 0.2.5. sign(0) is 0, so an untouched row stays put.
+/// Lion (Chen et al., 2023) with decoupled weight decay, as lion-pytorch 0.2.5. sign(0) is 0, so an untouched row stays
+/// put.
 ///
 ///     c <- b1 m + (1 - b1) g;  p <- p (1 - lr wd) - lr sign(c);  m <- b2 m + (1 - b2) g
 struct lion {

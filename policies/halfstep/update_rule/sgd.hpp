@@ -46,7 +46,8 @@ struct sgd {
     constexpr void validate() const {
         if (!(momentum > 0 && momentum < 1))
             throw std::invalid_argument("halfstep: sgd.momentum must lie between 0 and 1; for none name sgd<>");
-        if (!(dampening >= 0 && dampening < 1)) throw std::invalid_argument("halfstep: sgd.dampening must lie in [0, 1)");
+        if (!(dampening >= 0 && dampening < 1))
+            throw std::invalid_argument("halfstep: sgd.dampening must lie in [0, 1)");
         if (Momentum == momentum_kind::nesterov && dampening != 0)
             throw std::invalid_argument("halfstep: sgd<nesterov>.dampening must be 0");
         if (!(weight_decay >= 0) || is_nonfinite(weight_decay))

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes STEPS steps of a recipe on one tensor of N elements, under counters (tests/cuda_counts.sh).
-//   counts RECIPE composed|graph|moved|hand N STEPS      graph: captured once, replayed; moved: gradients at new addresses each step
-//   counts RECIPE compare N STEPS                        composed and by hand, and says how far apart the parameters are
+//   counts RECIPE composed|graph|moved|hand N STEPS      graph: captured once, replayed; moved: gradients at new
+//   addresses each step counts RECIPE compare N STEPS                        composed and by hand, and says how far
+//   apart the parameters are
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -25,7 +26,8 @@ template <class T>
 std::vector<T> pattern(std::int64_t n, float magnitude) {
     std::vector<T> values(static_cast<std::size_t>(n));
     for (std::size_t i = 0; i < values.size(); ++i)
-        values[i] = hs::narrow<T>(magnitude * static_cast<float>(static_cast<int>(i * 2654435761u >> 20) % 2048 - 1024) / 1024);
+        values[i] =
+            hs::narrow<T>(magnitude * static_cast<float>(static_cast<int>(i * 2654435761u >> 20) % 2048 - 1024) / 1024);
     return values;
 }
 
@@ -68,11 +70,23 @@ std::vector<T> composed(std::string const& way, std::int64_t n, int steps, float
 }
 
 hand::decision numbers(int t, float beta2, float weight_decay) {
-    const double first = 1 - std::pow(static_cast<double>(0.9f), t), second = 1 - std::pow(static_cast<double>(beta2), t);
+    const double first = 1 - std::pow(static_cast<double>(0.9f), t),
+                 second = 1 - std::pow(static_cast<double>(beta2), t);
     const hs::noise_key key = hs::make_noise_key(0, static_cast<std::uint64_t>(t), 0, 0);
-    return {1,    0.9f, static_cast<float>(1 - static_cast<double>(0.9f)), beta2, static_cast<float>(1 - static_cast<double>(beta2)),
-            1e-8f, weight_decay, static_cast<float>(-static_cast<double>(lr) / first), static_cast<float>(1 / std::sqrt(second)), lr, 1, 1,
-            key.before, key.between};
+    return {1,
+            0.9f,
+            static_cast<float>(1 - static_cast<double>(0.9f)),
+            beta2,
+            static_cast<float>(1 - static_cast<double>(beta2)),
+            1e-8f,
+            weight_decay,
+            static_cast<float>(-static_cast<double>(lr) / first),
+            static_cast<float>(1 / std::sqrt(second)),
+            lr,
+            1,
+            1,
+            key.before,
+            key.between};
 }
 
 struct hand_recipe {
@@ -100,17 +114,22 @@ std::vector<T> by_hand(hand_recipe const& r, std::int64_t n, int steps, float ma
         std::transform(start.begin(), start.end(), wide.begin(), [](T x) { return hs::widen(x); });
         master.write(wide);
     }
-    using native = std::conditional_t<std::is_same_v<T, hs::fp16>, __half, std::conditional_t<std::is_same_v<T, hs::bf16>, __nv_bfloat16, float>>;
-    const hand::arrays a{gradients.data(), parameters.data(), master.data(), m.data(), v.data(), compensation.data(), n};
+    using native = std::conditional_t<std::is_same_v<T, hs::fp16>, __half,
+                                      std::conditional_t<std::is_same_v<T, hs::bf16>, __nv_bfloat16, float>>;
+    const hand::arrays a{
+        gradients.data(), parameters.data(), master.data(), m.data(), v.data(), compensation.data(), n};
     for (int t = 1; t <= steps; ++t) {
         hand::decision d = numbers(t, r.beta2, r.weight_decay);
-        if (r.decays_parameter) d.decay = static_cast<float>(1 - static_cast<double>(lr) * static_cast<double>(r.weight_decay));
+        if (r.decays_parameter)
+            d.decay = static_cast<float>(1 - static_cast<double>(lr) * static_cast<double>(r.weight_decay));
         if (Compensates) d.lr = r.bound;
         if (r.inspects)
-            hand::inspect<native, Norm><<<static_cast<unsigned>((blocks + 31) / 32), 256>>>(static_cast<native const*>(a.gradient), n,
-                                                                                            sums.data(), flags.data());
-        hand::decide<Norm><<<1, 256>>>(sums.data(), flags.data(), r.inspects ? static_cast<int>(blocks) : 0, d, r.scale, decided.data());
-        hand::update<Rule, native, Master, Moments, Compensates><<<static_cast<unsigned>(blocks), 256>>>(a, decided.data());
+            hand::inspect<native, Norm><<<static_cast<unsigned>((blocks + 31) / 32), 256>>>(
+                static_cast<native const*>(a.gradient), n, sums.data(), flags.data());
+        hand::decide<Norm><<<1, 256>>>(sums.data(), flags.data(), r.inspects ? static_cast<int>(blocks) : 0, d, r.scale,
+                                       decided.data());
+        hand::update<Rule, native, Master, Moments, Compensates>
+            <<<static_cast<unsigned>(blocks), 256>>>(a, decided.data());
         check(cudaGetLastError());
     }
     check(cudaDeviceSynchronize());
@@ -120,9 +139,11 @@ std::vector<T> by_hand(hand_recipe const& r, std::int64_t n, int steps, float ma
 using fp16_adamw_clip = hs::recipe<hs::fp16{}, hs::adamw{}, hs::static_scaling{}, hs::norm_check{}, hs::clip_by_norm{}>;
 using fp16_adamw = hs::recipe<hs::fp16{}, hs::adamw{}, hs::static_scaling{}>;
 using bf16_stochastic = hs::recipe<hs::bf16{}, hs::adamw{}, hs::stochastic_rounding{}>;
-using float_momentum = hs::recipe<hs::dtype<float>{}, hs::sgd<hs::classical_momentum>{.weight_decay = 1e-4f}, hs::no_check{}>;
+using float_momentum =
+    hs::recipe<hs::dtype<float>{}, hs::sgd<hs::classical_momentum>{.weight_decay = 1e-4f}, hs::no_check{}>;
 using bf16_lion = hs::recipe<hs::bf16{}, hs::lion{.weight_decay = 0.1f}>;
-using fp16_kahan = hs::recipe<hs::fp16{}, hs::adam{}, hs::kahan{}, hs::static_scaling{}, hs::clip_by_value{.max_value = 1}>;
+using fp16_kahan =
+    hs::recipe<hs::fp16{}, hs::adam{}, hs::kahan{}, hs::static_scaling{}, hs::clip_by_value{.max_value = 1}>;
 using bf16_master_unchecked = hs::recipe<hs::bf16{}, hs::adamw{}, hs::no_check{}>;
 
 template <class Composed, class Hand>
@@ -139,8 +160,10 @@ int run(std::string const& way, Composed composed, Hand hand) {
             moved = std::max(moved, static_cast<double>(std::fabs(hs::widen(ours[i]) - hs::widen(start[i]))));
             different += hs::widen(ours[i]) != hs::widen(theirs[i]);
         }
-        std::printf("moved %g, apart %g, different %lld of %zu\n", moved, worst, static_cast<long long>(different), ours.size());
-        // Norms are added in another order, so a clip factor may differ in its last bit, and here and there a parameter's rounding.
+        std::printf("moved %g, apart %g, different %lld of %zu\n", moved, worst, static_cast<long long>(different),
+                    ours.size());
+        // Norms are added in another order, so a clip factor may differ in its last bit, and here and there a
+        // parameter's rounding.
         return moved > 1e-4 && worst <= 0x1p-10 && different * 1000 <= static_cast<std::int64_t>(ours.size()) ? 0 : 4;
     } else {
         composed();
@@ -151,23 +174,47 @@ int run(std::string const& way, Composed composed, Hand hand) {
 int run(std::string const& recipe, std::string const& way, std::int64_t n, int steps) {
     const float scaled = 65536 * 0.01f;
     if (recipe == "fp16_adamw_clip")
-        return run(way, [&] { return composed<fp16_adamw_clip, hs::fp16>(way, n, steps, scaled); },
-                   [&] { return by_hand<hand::adamw_master, hs::fp16, true, true, 2, false>({0.999f, 65536, true, true, 0.01f}, n, steps, scaled); });
+        return run(
+            way, [&] { return composed<fp16_adamw_clip, hs::fp16>(way, n, steps, scaled); },
+            [&] {
+                return by_hand<hand::adamw_master, hs::fp16, true, true, 2, false>({0.999f, 65536, true, true, 0.01f},
+                                                                                   n, steps, scaled);
+            });
     if (recipe == "fp16_adamw")
-        return run(way, [&] { return composed<fp16_adamw, hs::fp16>(way, n, steps, scaled); },
-                   [&] { return by_hand<hand::adamw_master, hs::fp16, false, true, 2, false>({0.999f, 65536, true, true, 0.01f}, n, steps, scaled); });
+        return run(
+            way, [&] { return composed<fp16_adamw, hs::fp16>(way, n, steps, scaled); },
+            [&] {
+                return by_hand<hand::adamw_master, hs::fp16, false, true, 2, false>({0.999f, 65536, true, true, 0.01f},
+                                                                                    n, steps, scaled);
+            });
     if (recipe == "bf16_stochastic")
-        return run(way, [&] { return composed<bf16_stochastic, hs::bf16>(way, n, steps, 0.01f); },
-                   [&] { return by_hand<hand::adamw_stochastic, hs::bf16, false, false, 2, false>({0.999f, 1, true, true, 0.01f}, n, steps, 0.01f); });
+        return run(
+            way, [&] { return composed<bf16_stochastic, hs::bf16>(way, n, steps, 0.01f); },
+            [&] {
+                return by_hand<hand::adamw_stochastic, hs::bf16, false, false, 2, false>({0.999f, 1, true, true, 0.01f},
+                                                                                         n, steps, 0.01f);
+            });
     if (recipe == "float_momentum")
-        return run(way, [&] { return composed<float_momentum, float>(way, n, steps, 1); },
-                   [&] { return by_hand<hand::momentum, float, false, false, 1, false>({0.999f, 1, false, false, 1e-4f}, n, steps, 1); });
+        return run(
+            way, [&] { return composed<float_momentum, float>(way, n, steps, 1); },
+            [&] {
+                return by_hand<hand::momentum, float, false, false, 1, false>({0.999f, 1, false, false, 1e-4f}, n,
+                                                                              steps, 1);
+            });
     if (recipe == "bf16_lion")
-        return run(way, [&] { return composed<bf16_lion, hs::bf16>(way, n, steps, 0.01f); },
-                   [&] { return by_hand<hand::lion_master, hs::bf16, false, true, 1, false>({0.99f, 1, true, true, 0.1f}, n, steps, 0.01f); });
+        return run(
+            way, [&] { return composed<bf16_lion, hs::bf16>(way, n, steps, 0.01f); },
+            [&] {
+                return by_hand<hand::lion_master, hs::bf16, false, true, 1, false>({0.99f, 1, true, true, 0.1f}, n,
+                                                                                   steps, 0.01f);
+            });
     if (recipe == "fp16_kahan")
-        return run(way, [&] { return composed<fp16_kahan, hs::fp16>(way, n, steps, scaled); },
-                   [&] { return by_hand<hand::adam_kahan, hs::fp16, false, false, 2, true>({0.999f, 65536, true, false, 0, 1}, n, steps, scaled); });
+        return run(
+            way, [&] { return composed<fp16_kahan, hs::fp16>(way, n, steps, scaled); },
+            [&] {
+                return by_hand<hand::adam_kahan, hs::fp16, false, false, 2, true>({0.999f, 65536, true, false, 0, 1}, n,
+                                                                                  steps, scaled);
+            });
     if (recipe == "bf16_master_unchecked" && way != "hand" && way != "compare") {
         composed<bf16_master_unchecked, hs::bf16>(way, n, steps, 0.01f);
         return 0;

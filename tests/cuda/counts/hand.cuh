@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Kernels written by hand, one recipe each, for one tensor of any size: the yardstick of tests/cuda_counts.sh.
 ///
-/// They compute what the composed kernels compute: the same formulas, moments below 2^-126 stored as zero, scale and decision on the
-/// device. A block takes 4,096 elements, a thread 16 bytes of fp32 at a time.
+/// They compute what the composed kernels compute: the same formulas, moments below 2^-126 stored as zero, scale and
+/// decision on the device. A block takes 4,096 elements, a thread 16 bytes of fp32 at a time.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -56,14 +56,15 @@ __device__ __forceinline__ float adam_quotient(decision const& s, float g, float
 }
 
 struct adamw_master {
-    __device__ static void update(decision const& s, std::uint32_t, float g, __half& p, float& master, float& m, float& v, __half&) {
+    __device__ static void update(decision const& s, std::uint32_t, float g, __half& p, float& master, float& m,
+                                  float& v, __half&) {
         master = fmaf(s.minus_step_size, adam_quotient(s, g * s.factor, m, v), master * s.decay);
         p = __float2half_rn(master);
     }
 };
 struct adamw_stochastic {
-    __device__ static void update(decision const& s, std::uint32_t index, float g, __nv_bfloat16& p, float&, float& m, float& v,
-                                  __nv_bfloat16&) {
+    __device__ static void update(decision const& s, std::uint32_t index, float g, __nv_bfloat16& p, float&, float& m,
+                                  float& v, __nv_bfloat16&) {
         const float next = fmaf(s.minus_step_size, adam_quotient(s, g * s.factor, m, v), __bfloat162float(p) * s.decay);
         std::uint32_t x = index ^ s.noise_before;
         x = (x ^ (x >> 16)) * 0x7FEB352Du ^ s.noise_between;
@@ -77,15 +78,16 @@ struct adamw_stochastic {
     }
 };
 struct momentum {
-    __device__ static void update(decision const& s, std::uint32_t, float g, float& p, float&, float& m, float&, float&) {
+    __device__ static void update(decision const& s, std::uint32_t, float g, float& p, float&, float& m, float&,
+                                  float&) {
         const float decayed = fmaf(s.decay, p, g * s.factor), next = fmaf(s.beta1, m, s.undamped * decayed);
         m = without_subnormals(next);
         p = fmaf(-s.lr, next, p);
     }
 };
 struct lion_master {
-    __device__ static void update(decision const& s, std::uint32_t, float g, __nv_bfloat16& p, float& master, float& m, float&,
-                                  __nv_bfloat16&) {
+    __device__ static void update(decision const& s, std::uint32_t, float g, __nv_bfloat16& p, float& master, float& m,
+                                  float&, __nv_bfloat16&) {
         const float scaled = g * s.factor, c = fmaf(s.beta1, m, s.one_minus_beta1 * scaled);
         const float step = c > 0 ? -s.lr : c < 0 ? s.lr : c;
         master = fmaf(master, s.decay, step);
@@ -94,7 +96,8 @@ struct lion_master {
     }
 };
 struct adam_kahan {
-    __device__ static void update(decision const& s, std::uint32_t, float g, __half& p, float&, float& m, float& v, __half& rest) {
+    __device__ static void update(decision const& s, std::uint32_t, float g, __half& p, float&, float& m, float& v,
+                                  __half& rest) {
         const float value = __half2float(p) + __half2float(rest), scaled = g * s.factor;
         const float clipped = scaled > s.lr ? s.lr : scaled < -s.lr ? -s.lr : scaled;
         const float next = fmaf(s.minus_step_size, adam_quotient(s, fmaf(s.decay, value, clipped), m, v), value);
@@ -122,14 +125,16 @@ __global__ void __launch_bounds__(512) update(arrays a, decision const* decided)
             const four<T> g = *reinterpret_cast<four<T> const*>(gradient + i);
             four<T> p, rest;
             four<float> w, first_moment = *reinterpret_cast<four<float>*>(m + i), second_moment;
-            if constexpr (Master) w = *reinterpret_cast<four<float>*>(master + i);
-            else p = *reinterpret_cast<four<T>*>(parameter + i);
+            if constexpr (Master)
+                w = *reinterpret_cast<four<float>*>(master + i);
+            else
+                p = *reinterpret_cast<four<T>*>(parameter + i);
             if constexpr (Moments == 2) second_moment = *reinterpret_cast<four<float>*>(v + i);
             if constexpr (Compensates) rest = *reinterpret_cast<four<T>*>(compensation + i);
 #pragma unroll
             for (int j = 0; j < 4; ++j)
-                Rule::update(s, number + static_cast<std::uint32_t>(i + j), from(g.x[j]), p.x[j], w.x[j], first_moment.x[j],
-                             second_moment.x[j], rest.x[j]);
+                Rule::update(s, number + static_cast<std::uint32_t>(i + j), from(g.x[j]), p.x[j], w.x[j],
+                             first_moment.x[j], second_moment.x[j], rest.x[j]);
             *reinterpret_cast<four<T>*>(parameter + i) = p;
             *reinterpret_cast<four<float>*>(m + i) = first_moment;
             if constexpr (Master) *reinterpret_cast<four<float>*>(master + i) = w;
@@ -142,7 +147,8 @@ __global__ void __launch_bounds__(512) update(arrays a, decision const* decided)
                 if constexpr (Master) w = master[j];
                 if constexpr (Moments == 2) second = v[j];
                 if constexpr (Compensates) rest = compensation[j];
-                Rule::update(s, number + static_cast<std::uint32_t>(j), from(gradient[j]), parameter[j], w, m[j], second, rest);
+                Rule::update(s, number + static_cast<std::uint32_t>(j), from(gradient[j]), parameter[j], w, m[j],
+                             second, rest);
                 if constexpr (Master) master[j] = w;
                 if constexpr (Moments == 2) v[j] = second;
                 if constexpr (Compensates) compensation[j] = rest;
@@ -162,8 +168,10 @@ __global__ void __launch_bounds__(256) inspect(T const* gradient, std::int64_t n
     float sum[width] = {};
     bool bad = false;
     const auto add = [&](int j, T x) {
-        if constexpr (Norm) sum[j] = fmaf(from(x), from(x), sum[j]);
-        else bad = bad || nonfinite(x);
+        if constexpr (Norm)
+            sum[j] = fmaf(from(x), from(x), sum[j]);
+        else
+            bad = bad || nonfinite(x);
     };
     const int whole = size / (quarter * width) * (quarter * width);
 #pragma unroll 4
@@ -178,7 +186,8 @@ __global__ void __launch_bounds__(256) inspect(T const* gradient, std::int64_t n
     if constexpr (Norm) {
         float total = 0;
         for (int j = 0; j < width; ++j) total += sum[j];
-        for (int distance = 1; distance < quarter; distance *= 2) total += __shfl_xor_sync(0xFFFFFFFFu, total, distance);
+        for (int distance = 1; distance < quarter; distance *= 2)
+            total += __shfl_xor_sync(0xFFFFFFFFu, total, distance);
         if (lane == 0 && size > 0) sums[segment] = total;
     } else {
         const unsigned mask = 0xFFu << (threadIdx.x % 32 / quarter * quarter);
@@ -189,16 +198,18 @@ __global__ void __launch_bounds__(256) inspect(T const* gradient, std::int64_t n
 
 /// Folds the partial results and decides, in a launch of one block. `numbers` holds everything but factor, apply.
 template <bool Norm>
-__global__ void __launch_bounds__(256) decide(float const* sums, unsigned const* flags, int segments, decision numbers, float scale,
-                                              decision* decided) {
+__global__ void __launch_bounds__(256)
+    decide(float const* sums, unsigned const* flags, int segments, decision numbers, float scale, decision* decided) {
     __shared__ double sum[256];
     __shared__ int bad;
     if (threadIdx.x == 0) bad = 0;
     double own = 0;
     bool flagged = false;
     for (int i = threadIdx.x; i < segments; i += 256) {
-        if constexpr (Norm) own += sums[i];
-        else flagged = flagged || flags[i] != 0;
+        if constexpr (Norm)
+            own += sums[i];
+        else
+            flagged = flagged || flags[i] != 0;
     }
     sum[threadIdx.x] = own;
     __syncthreads();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stranger's program: three steps in fp16, the second of which overflows, and every bit of what they leave. The same line on every
-// machine and however the headers were found.
+// A stranger's program: three steps in fp16, the second of which overflows, and every bit of what they leave. The same
+// line on every machine and however the headers were found.
 #include <cstdint>
 #include <cstdio>
 #include <vector>
@@ -16,7 +16,8 @@ namespace hs = halfstep;
 int main() {
     std::vector<hs::fp16> parameters(100), gradients(100);
     hs::optimizer_step opt{hs::recipe<hs::fp16{}, hs::adamw{}, hs::clip_by_norm{.max_norm = 0.5f}>{}};
-    for (std::size_t i = 0; i < parameters.size(); ++i) parameters[i] = hs::fp16(0.25f + 0.125f * static_cast<float>(i));
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+        parameters[i] = hs::fp16(0.25f + 0.125f * static_cast<float>(i));
     opt.bind(parameters, gradients);
     for (int step = 0; step < 3; ++step) {
         for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = hs::fp16(static_cast<float>(i) - 31.5f);

@@ -10,7 +10,8 @@
 namespace hs = halfstep;
 
 set_result TWO_SETS_NAME() {
-    using recipe = hs::recipe<hs::bf16{}, hs::adamw{}, hs::stochastic_rounding{.seed = 7}, hs::norm_check{}, pack_witness{}>;
+    using recipe =
+        hs::recipe<hs::bf16{}, hs::adamw{}, hs::stochastic_rounding{.seed = 7}, hs::norm_check{}, pack_witness{}>;
     std::vector<hs::bf16> parameters(5000 + 13), gradients(parameters.size());
     for (std::size_t i = 0; i < parameters.size(); ++i) {
         parameters[i] = hs::bf16(0.25f + 0.125f * static_cast<float>(i % 97));

@@ -16,8 +16,8 @@ struct set_result {
 set_result portable_set();
 set_result wide_set();
 
-/// A clipping that changes nothing and remembers what it was called with. One type in both files: what is instantiated with it is
-/// one function to the linker, unless the instruction set is in its name.
+/// A clipping that changes nothing and remembers what it was called with. One type in both files: what is instantiated
+/// with it is one function to the linker, unless the instruction set is in its name.
 inline std::size_t pack_seen = 0;
 struct pack_witness {
     using slot = halfstep::gradient_clipping_slot;
