@@ -27,9 +27,9 @@ done
 build_seconds=130 test_seconds=70 sanitize_seconds=15 bench_seconds=35 peer_seconds=20
 sizes=1e6,1e7,1e8,1e9 seconds=0.3
 if nvidia-smi -L 2>/dev/null | grep -q GPU; then
-    under=()
+    under=() architecture=native
 elif [ -n "${HALFSTEP_PTXRUN:-}" ]; then
-    under=("$HALFSTEP_PTXRUN")
+    under=("$HALFSTEP_PTXRUN") architecture=90
     build_seconds=7200 test_seconds=7200 sizes=1e4 seconds=0.02
 else
     echo "no GPU here: skipped"
@@ -75,7 +75,7 @@ words = {w for test in json.load(sys.stdin)["tests"] for w in test.get("command"
 print(" ".join(sorted(w[len(root):] for w in words if w.startswith(root))))' "$programs"
 }
 build_all() {
-    cmake --preset cuda -DHALFSTEP_PTXRUN="${HALFSTEP_PTXRUN:-}" >/dev/null &&
+    cmake --preset cuda -DHALFSTEP_PTXRUN="${HALFSTEP_PTXRUN:-}" -DCMAKE_CUDA_ARCHITECTURES="$architecture" >/dev/null &&
         cmake --build "$programs" -j "$(nproc)" --target device_bench $(targets) -- --quiet
 }
 run_tests() { ctest --test-dir "$programs" -L cuda -R "$only" "$@" --output-on-failure --no-tests=error --verbose; }
@@ -98,7 +98,7 @@ END
     [ $n -gt 0 ] && [ $bad -eq 0 ]
 }
 export -f build_all run_tests run_programs targets
-export programs only
+export programs only architecture
 
 if [ $build = yes ]; then
     need_packages g++ cmake ninja-build python3 libboost-dev catch2 libpng-dev libfmt-dev libcli11-dev || exit 1

@@ -36,7 +36,7 @@ HS_FUNCTION constexpr Bits stochastic_narrow_bits(Bits x, Bits random) {
         constexpr std::uint32_t beyond = std::uint32_t{127 + (1 << F::exponent_bits) - F::bias} << 23;
         result = select(magnitude >= Bits(beyond), Bits(largest), result);
     }
-    result = sign | select(result > Bits(largest), Bits(largest), result);
+    result = sign | lesser(result, Bits(largest));
     return select(magnitude >= Bits(0x7F800000u), narrow_nonfinite_bits<F>(x), result);
 }
 

@@ -63,13 +63,12 @@ __device__ segment_partial inspect_segment(T const* gradient, int n, Detection c
     const int lane = static_cast<int>(threadIdx.x) % threads_per_segment;
     float chain[vectors][width] = {};
     float largest = 0;
-    unsigned flagged = 0;
+    unsigned flagged = 0;  // in a register: a predicate that lives through the loop was spilled
 
-    const auto add = [&](int v, int j, T stored) {
+    const auto add = [&](int v, int j, T stored, bool& any) {
         const float value = widen(stored);
         if constexpr (value_detection<Detection> || bit_detection<Detection, T>)
-            flagged |=
-                is_flagged(detection, stored, value) ? 1u : 0u;  // in a register: predicates are few, and were spilled
+            any = any | is_flagged(detection, stored, value);
         if constexpr (Wanted.sum_of_squares) chain[v][j] = halfstep::fma(value, value, chain[v][j]);
         if constexpr (Wanted.largest_magnitude)
             largest = halfstep::abs(value) > largest ? halfstep::abs(value) : largest;
@@ -80,18 +79,23 @@ __device__ segment_partial inspect_segment(T const* gradient, int n, Detection c
 #pragma unroll
         for (int v = 0; v < vectors; ++v) {
             T stored[width];
+            bool any = false;
             load<width>(gradient + row + (v * threads_per_segment + lane) * width, stored);
 #pragma unroll
-            for (int j = 0; j < width; ++j) add(v, j, stored[j]);
+            for (int j = 0; j < width; ++j) add(v, j, stored[j], any);
+            flagged |= any ? 1 : 0;
         }
     for (int row = whole; row < n; row += sum_chains)
 #pragma unroll
-        for (int v = 0; v < vectors; ++v)
+        for (int v = 0; v < vectors; ++v) {
+            bool any = false;
 #pragma unroll
             for (int j = 0; j < width; ++j) {
                 const int i = row + (v * threads_per_segment + lane) * width + j;
-                if (i < n) add(v, j, gradient[i]);
+                if (i < n) add(v, j, gradient[i], any);
             }
+            flagged |= any ? 1 : 0;
+        }
 
     segment_partial partial;
     if constexpr (Wanted.sum_of_squares) {

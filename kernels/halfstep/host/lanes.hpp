@@ -86,6 +86,7 @@ struct lane_bits {
     friend HS_HOST_INLINE lane_mask operator==(lane_bits a, lane_bits b) { return {a.v == b.v}; }
     friend HS_HOST_INLINE lane_mask operator!=(lane_bits a, lane_bits b) { return {a.v != b.v}; }
     friend HS_HOST_INLINE lane_bits select(lane_mask m, lane_bits yes, lane_bits no) { return m.v ? yes.v : no.v; }
+    friend HS_HOST_INLINE lane_bits lesser(lane_bits a, lane_bits b) { return select(a < b, a, b); }
 };
 
 struct lanes;
