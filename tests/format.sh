@@ -14,9 +14,7 @@ for name in clang-format-16 clang-format; do
 done
 [ -n "$tool" ] || { echo "skipped: there is no clang-format 16 here"; exit 77; }
 
-# The folders that are not formatted yet are taken out by name.
-mapfile -t files < <(find include policies kernels tests \( -name '*.hpp' -o -name '*.cpp' \) \
-    -not -path 'kernels/halfstep/cuda/*' -not -path 'tests/cuda/*' -not -path 'tests/bench/*' | sort)
+mapfile -t files < <(find include policies kernels tests examples -name '*.[hc]pp' -o -name '*.cu' -o -name '*.cuh' -o -name '*.h' | sort)
 if [ "${1:-}" != --check ]; then
     exec "$tool" -i "${files[@]}"
 fi
