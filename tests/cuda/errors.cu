@@ -90,7 +90,7 @@ TEST_CASE("what a graph cannot hold is refused while the stream is captured; the
     REQUIRE(cudaStreamEndCapture(one.s, &graph) == cudaSuccess);
     std::size_t nodes = 0;
     REQUIRE(cudaGraphGetNodes(graph, nullptr, &nodes) == cudaSuccess);
-    REQUIRE(nodes == 2);
+    REQUIRE(nodes == 2);  // inspect and decide, update
     REQUIRE(cudaGraphDestroy(graph) == cudaSuccess);
     one.require_usable();
 }

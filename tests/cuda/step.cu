@@ -109,6 +109,41 @@ TEST_CASE("groups of different dtypes, any size and any alignment give the host'
     REQUIRE(same_state(host, device));
 }
 
+struct decayed;
+struct undecayed;
+struct slow;
+
+TEST_CASE("groups of one element layout, and of several inspections, give the host's bits", "[cuda]") {
+    using recipe = hs::recipe<hs::group<decayed, hs::fp16>{}, hs::group<undecayed, hs::fp16>{.weight_decay_factor = 0},
+                              hs::group<slow, hs::fp16>{.lr_factor = 0.1f}, hs::adamw{.weight_decay = 0.1f},
+                              hs::dynamic_scaling{.initial_scale = 256}, hs::on<slow, hs::norm_check{}>{}>;
+    const std::int64_t first = GENERATE(0, 5000), second = GENERATE(0, 131073), third = GENERATE(0, 40);
+    CAPTURE(first, second, third);
+    device_stream s;
+    hs::optimizer_step host{recipe{}};
+    hs::optimizer_step device{recipe{}, hs::cuda_backend{s}};
+    twin<hs::fp16> p0(first, 1), g0(first, 2), p1(second, 3), g1(second, 4), p2(third, 5), g2(third, 6);
+    host.bind<decayed>(p0.on_host(), g0.on_host());
+    host.bind<undecayed>(p1.on_host(), g1.on_host());
+    host.bind<slow>(p2.on_host(), g2.on_host());
+    device.bind<decayed>(p0.on_device(), g0.on_device());
+    device.bind<undecayed>(p1.on_device(), g1.on_device());
+    device.bind<slow>(p2.on_device(), g2.on_device());
+    for (int t = 0; t < 4; ++t) {
+        g0.fill(10 + t);
+        g1.fill(20 + t);
+        g2.fill(30 + t);
+        if (t == 1 && second > 0) g1.poke(static_cast<std::size_t>(second) - 1, std::numeric_limits<float>::infinity());
+        if (t == 2 && third > 0) g2.poke(7, std::numeric_limits<float>::quiet_NaN());
+        const auto a = host.step(0.01f);
+        device.step(0.01f);
+        REQUIRE(device.read_back().applied == a.applied);
+        REQUIRE((p0.same() && p1.same() && p2.same()));
+    }
+    REQUIRE(host.skipped_steps() == (second > 0) + (third > 0));
+    REQUIRE(same_state(host, device));
+}
+
 TEST_CASE("a parameter without a gradient counts its own updates on the device too", "[cuda]") {
     using recipe = hs::recipe<hs::dtype<float>{}, hs::adamw{}>;
     device_stream s;

@@ -14,6 +14,7 @@
 
 #include <halfstep/compose/decide.hpp>
 #include <halfstep/concepts/execution_backend.hpp>
+#include <halfstep/cuda/alike.hpp>
 #include <halfstep/cuda/buffer.hpp>
 #include <halfstep/cuda/error.hpp>
 #include <halfstep/cuda/inspect.cuh>
@@ -44,12 +45,13 @@ struct decide_finish {
     finished_group group[Composition::group_count];
 
     __device__ void operator()() const {
-        for_each_index<Composition::group_count>([&](auto g) {
-            if (group[g].partials == nullptr) return;
+#pragma unroll 1
+        for (std::size_t g = 0; g < Composition::group_count; ++g) {
+            if (group[g].partials == nullptr) continue;
             const gradient_report report = fold_partials(group[g].partials, group[g].segments);
             if (threadIdx.x == 0) control->reports[g] = report;
             __syncthreads();
-        });
+        }
         if (threadIdx.x != 0) return;
         if constexpr (Step) {
             decide<Composition>(policies, *control, in);
@@ -65,54 +67,14 @@ __global__ void __launch_bounds__(inspect_threads) decide_kernel(Finish finish) 
     finish();
 }
 
-/// What inspecting group `G` has to find out.
-template <class Composition, std::size_t G>
-struct statistics_of_group {
-    using plan = typename Composition::template plan<G>;
-    using detection = decltype(plan::values::detection);
-    static constexpr gradient_statistics value =
-        needed_statistics<detection> | needed_statistics<typename Composition::clipping>;
-    static constexpr bool inspects =
-        plan::group::trains && inspects_elements<typename plan::gradient_type, detection, value>;
-};
-template <class Composition, std::size_t G>
-using wanted_by_group = wanted_statistics<statistics_of_group<Composition, G>::value.sum_of_squares,
-                                          statistics_of_group<Composition, G>::value.largest_magnitude>;
-template <class Composition, std::size_t G>
-inline constexpr bool inspects_group = statistics_of_group<Composition, G>::inspects;
-/// The group whose launch decides; group_count where nobody looks at elements.
-template <class Composition>
-inline constexpr std::size_t last_inspected = [] {
-    std::size_t last = Composition::group_count;
-    for_each_index<Composition::group_count>([&](auto g) {
-        if (inspects_group<Composition, g>) last = g;
-    });
-    return last;
-}();
-
-/// The first group with the same element layout and policies types as group `G`.
-template <class Composition, std::size_t G>
-inline constexpr std::size_t first_alike = [] {
-    std::size_t first = G;
-    for_each_index<G>([&](auto g) {
-        if (first == G &&
-            std::is_same_v<typename Composition::template plan<g>::layout,
-                           typename Composition::template plan<G>::layout> &&
-            Composition::template plan<g>::group::trains && Composition::template plan<G>::group::trains)
-            first = g;
-    });
-    return first;
-}();
-
 }  // namespace cuda_detail
 
 /// Runs steps on a CUDA device, over device memory of the caller, in the order of one stream.
 ///
-/// A step is two launches for one element layout (one more for each further layout, and for each further group's
-/// gradients), without allocation, copy or host synchronisation; it may be captured in a graph, with the learning rate
-/// in device memory
-/// (`step_input::lr_in_memory`). The same bits as host_backend. Every call is checked: a failure throws cuda_error, and
-/// the step is usable again once its cause is gone.
+/// A step is two launches for all groups of one element layout (more for further layouts, and for other detections),
+/// without allocation, copy or host synchronisation; it may be captured in a graph, with the learning rate in device
+/// memory (`step_input::lr_in_memory`). The same bits as host_backend. Every call is checked: a failure throws
+/// cuda_error, and the step is usable again once its cause is gone.
 class cuda_backend {
   public:
     using slot = execution_backend_slot;
@@ -220,25 +182,35 @@ class cuda_backend {
         cuda_detail::decide_finish<composition, Step> finish{
             context.policies(), context.control_memory(), context.ring_memory(), record_ring_size, in, {}};
         context.for_each_table([&](auto const&, auto const& table, auto g) {
-            if constexpr (cuda_detail::inspects_group<composition, g>)
+            if constexpr (cuda_detail::inspection_of_group<composition, g>::looks)
                 finish.group[g] = {table.partials, table.segments};
         });
         context.for_each_table([&](auto const& policies, auto const& table, auto g) {
-            if constexpr (cuda_detail::inspects_group<composition, g>) {
+            if constexpr (cuda_detail::leads<composition, cuda_detail::same_inspection, g>) {
                 using row = std::remove_cvref_t<decltype(*table.rows)>;
+                using detection = std::remove_cvref_t<decltype(policies.detection)>;
                 using wanted = cuda_detail::wanted_by_group<composition, g>;
-                constexpr bool last = cuda_detail::last_inspected<composition> == g;
-                std::int64_t blocks =
-                    (table.segments + cuda_detail::segments_per_block - 1) / cuda_detail::segments_per_block;
+                constexpr bool last = cuda_detail::last_inspection<composition> == g;
+                cuda_detail::inspect_parts<row, detection,
+                                           cuda_detail::followers<composition, cuda_detail::same_inspection, g>>
+                    parts{};
+                int p = 0;
+                std::int64_t blocks = 0;
+                context.for_each_table([&](auto const& own, auto const& own_table, auto h) {
+                    if constexpr (cuda_detail::same_inspection<composition, g, h>::value) {
+                        parts.part[p++] = {own_table.rows, own_table.row_count, own_table.segments, own_table.partials,
+                                           blocks,         own.detection};
+                        blocks += (own_table.segments + cuda_detail::segments_per_block - 1) /
+                                  cuda_detail::segments_per_block;
+                    }
+                });
                 if (blocks == 0) {
                     if (!last) return;
                     blocks = 1;  // looks at nothing, and decides
                 }
-                const cuda_detail::gradient_table<row> gradients{table.rows, table.row_count, table.segments,
-                                                                 table.partials};
                 const auto launch = [&](auto what) {
-                    cuda_detail::inspect_kernel<wanted><<<grid(blocks), cuda_detail::inspect_threads, 0, stream_>>>(
-                        gradients, policies.detection, what, counter);
+                    cuda_detail::inspect_kernel<wanted>
+                        <<<grid(blocks), cuda_detail::inspect_threads, 0, stream_>>>(parts, what, counter);
                 };
                 if constexpr (last)
                     launch(finish);
@@ -247,7 +219,7 @@ class cuda_backend {
                 launched("the kernel that inspects gradients");
             }
         });
-        if constexpr (cuda_detail::last_inspected<composition> ==
+        if constexpr (cuda_detail::last_inspection<composition> ==
                       composition::group_count) {  // nobody looks at elements
             cuda_detail::decide_kernel<<<1, cuda_detail::inspect_threads, 0, stream_>>>(finish);
             launched("the kernel that decides");
@@ -259,16 +231,16 @@ class cuda_backend {
     void update(Context& context) {
         using composition = typename Context::composition;
         context.for_each_table([&](auto const&, auto const& table, auto g) {
-            if constexpr (cuda_detail::first_alike<composition, g> == g) {
+            if constexpr (cuda_detail::leads<composition, cuda_detail::same_update, g>) {
                 using layout = typename std::remove_cvref_t<decltype(table)>::layout;
-                constexpr int count = count_alike<composition, g>;
+                constexpr int count = cuda_detail::followers<composition, cuda_detail::same_update, g>;
                 using policies_type = element_policies<typename layout::storage, typename layout::state,
                                                        typename composition::clipping, typename layout::rule>;
                 cuda_detail::update_parts<layout, policies_type, count> parts{};
                 int p = 0;
                 std::int64_t blocks = 0;
                 context.for_each_table([&](auto const& own, auto const& own_table, auto h) {
-                    if constexpr (cuda_detail::first_alike<composition, h> == g) {
+                    if constexpr (cuda_detail::same_update<composition, g, h>::value) {
                         parts.part[p++] = {own_table, gather_policies<layout>(own, context.policies().clipping),
                                            &get<h>(context.control_memory()->decisions), blocks};
                         blocks += own_table.segments;
@@ -280,16 +252,6 @@ class cuda_backend {
             }
         });
     }
-    template <class Composition, std::size_t G>
-    static constexpr int count_alike = [] {
-        int count = 0;
-        for_each_index<Composition::group_count>([&](auto h) {
-            count +=
-                Composition::template plan<h>::group::trains && cuda_detail::first_alike<Composition, h> == G ? 1 : 0;
-        });
-        return count;
-    }();
-
     cudaStream_t stream_;
     int device_ = 0;
     launch_tuning tuning_;

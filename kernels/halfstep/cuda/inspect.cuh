@@ -25,13 +25,20 @@ struct wanted_statistics {
     static constexpr gradient_statistics value{SumOfSquares, LargestMagnitude};
 };
 
-/// The gradients of one group.
-template <class Row>
-struct gradient_table {
+/// The gradients of one group in a launch.
+template <class Row, class Detection>
+struct inspect_part {
     Row const* rows;
     std::int64_t row_count;
     std::int64_t segments;
     segment_partial* partials;
+    std::int64_t first_block;
+    Detection detection;
+};
+/// All groups of a launch.
+template <class Row, class Detection, int Count>
+struct inspect_parts {
+    inspect_part<Row, Detection> part[Count];
 };
 
 struct plus {
@@ -153,11 +160,14 @@ struct no_finish {
 
 /// `finish` runs in the last block to get there, with all its threads, when every partial of this and earlier launches
 /// is written. `finished_blocks` counts to the grid's size and is zero again afterwards.
-template <class Wanted, class Row, class Detection, class Finish>
+template <class Wanted, class Row, class Detection, int Count, class Finish>
 __global__ void __launch_bounds__(inspect_threads)
-    inspect_kernel(gradient_table<Row> table, Detection detection, Finish finish, unsigned* finished_blocks) {
-    const std::int64_t segment =
-        static_cast<std::int64_t>(blockIdx.x) * segments_per_block + threadIdx.x / threads_per_segment;
+    inspect_kernel(inspect_parts<Row, Detection, Count> parts, Finish finish, unsigned* finished_blocks) {
+    int p = 0;
+    while (p + 1 < Count && static_cast<std::int64_t>(blockIdx.x) >= parts.part[p + 1].first_block) ++p;
+    inspect_part<Row, Detection> const& table = parts.part[p];
+    const std::int64_t segment = (static_cast<std::int64_t>(blockIdx.x) - table.first_block) * segments_per_block +
+                                 threadIdx.x / threads_per_segment;
     // All threads of a warp take part in its ballots and shuffles, with nothing where there is no segment.
     using gradient_pointer = decltype(table.rows->gradient);
     gradient_pointer gradient = nullptr;
@@ -170,7 +180,7 @@ __global__ void __launch_bounds__(inspect_threads)
             n = row.size - first < segment_elements ? row.size - first : segment_elements;
         }
     }
-    const segment_partial partial = inspect_segment<Wanted::value>(gradient, static_cast<int>(n), detection);
+    const segment_partial partial = inspect_segment<Wanted::value>(gradient, static_cast<int>(n), table.detection);
     if (segment < table.segments && threadIdx.x % threads_per_segment == 0) table.partials[segment] = partial;
 
     if constexpr (!std::is_same_v<Finish, no_finish>) {

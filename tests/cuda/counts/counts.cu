@@ -146,6 +146,30 @@ using fp16_kahan =
     hs::recipe<hs::fp16{}, hs::adam{}, hs::kahan{}, hs::static_scaling{}, hs::clip_by_value{.max_value = 1}>;
 using bf16_master_unchecked = hs::recipe<hs::bf16{}, hs::adamw{}, hs::no_check{}>;
 
+struct decayed;
+struct undecayed;
+struct slow;
+using three_groups =
+    hs::recipe<hs::group<decayed, hs::fp16>{}, hs::group<undecayed, hs::fp16>{.weight_decay_factor = 0},
+               hs::group<slow, hs::fp16>{.lr_factor = 0.1f}, hs::adamw{}, hs::dynamic_scaling{}>;
+
+/// Three groups of one element layout, each of two tensors.
+void run_three_groups(std::int64_t n, int steps) {
+    device_array<hs::fp16> parameters(static_cast<std::size_t>(6 * n)), gradients(static_cast<std::size_t>(6 * n));
+    gradients.write(pattern<hs::fp16>(6 * n, 655));
+    device_stream stream;
+    hs::optimizer_step opt{three_groups{}, hs::cuda_backend{stream}};
+    const auto two = [&](auto* data, std::int64_t first) {
+        using view = hs::tensor_view<std::remove_pointer_t<decltype(data)>>;
+        return std::vector{view(data + first * n, {n}), view(data + (first + 1) * n, {n})};
+    };
+    opt.bind<decayed>(two(parameters.data(), 0), two(gradients.data(), 0));
+    opt.bind<undecayed>(two(parameters.data(), 2), two(gradients.data(), 2));
+    opt.bind<slow>(two(parameters.data(), 4), two(gradients.data(), 4));
+    for (int t = 0; t < steps; ++t) opt.step(lr);
+    if (opt.read_back().applied_steps != steps) std::exit(3);
+}
+
 template <class Composed, class Hand>
 int run(std::string const& way, Composed composed, Hand hand) {
     if (way == "hand") {
@@ -215,6 +239,10 @@ int run(std::string const& recipe, std::string const& way, std::int64_t n, int s
                 return by_hand<hand::adam_kahan, hs::fp16, false, false, 2, true>({0.999f, 65536, true, false, 0, 1}, n,
                                                                                   steps, scaled);
             });
+    if (recipe == "three_groups" && way == "composed") {
+        run_three_groups(n, steps);
+        return 0;
+    }
     if (recipe == "bf16_master_unchecked" && way != "hand" && way != "compare") {
         composed<bf16_master_unchecked, hs::bf16>(way, n, steps, 0.01f);
         return 0;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a step on CUDA costs, counted by ptxrun: the difference between runs of one step and of four, so that binding does not count.
 
-    counts.py PTXRUN COUNTS      prints `figure NAME VALUE` lines, fails when one is over its bound
+    counts.py PTXRUN COUNTS [FILE]      prints `figure NAME VALUE` lines, fails when one is over its bound; appends a table to FILE
 """
 import json
 import os
@@ -64,6 +64,7 @@ def main():
     unchecked = counter.a_step("bf16_master_unchecked", "composed")
     figures.show("bytes_fp16_master_unchecked", unchecked["bytes"] / ELEMENTS, 28 * 1.01)
     figures.show("launches_unchecked", unchecked["kernel_launches"], 2)
+    figures.show("launches_three_groups", counter.a_step("three_groups", "composed", 10000)["kernel_launches"], 2)
 
     replay = counter.a_step("fp16_adamw_clip", "graph")
     figures.show("graph_launches", replay["graph_launches"], 1)
@@ -73,10 +74,13 @@ def main():
     figures.show("host_syncs_new_gradients", moved["host_blocking_syncs"], 0)
 
     worst, sectors = 0.0, 0.0
+    table = ["", "## device", "", "| recipe | bytes a parameter | instructions a parameter, composed | by hand |", "| --- | ---: | ---: | ---: |"]
     for recipe in RECIPES:
         composed, hand = counter.a_step(recipe, "composed"), counter.a_step(recipe, "hand")
         print(f"# {recipe}: {composed['thread_instructions'] / ELEMENTS:.2f} instructions a parameter composed, "
               f"{hand['thread_instructions'] / ELEMENTS:.2f} by hand; {composed['bytes'] / ELEMENTS:.2f} bytes")
+        table.append(f"| `{recipe}` | {composed['bytes'] / ELEMENTS:.2f} | {composed['thread_instructions'] / ELEMENTS:.2f} "
+                     f"| {hand['thread_instructions'] / ELEMENTS:.2f} |")
         ratio = composed["thread_instructions"] / hand["thread_instructions"]
         print(f"figure overhead_cuda_{recipe} {ratio:.4f}")
         worst = max(worst, ratio)
@@ -84,6 +88,9 @@ def main():
         figures.show(f"local_bytes_{recipe}", composed["local"], 0)
     figures.show("overhead_max", worst, 1.02)
     figures.show("sector_ratio", sectors, 1.01)
+    if len(sys.argv) > 3:
+        with open(sys.argv[3], "a", encoding="utf-8") as file:
+            file.write("\n".join(table) + "\n")
     if figures.over:
         sys.exit("\n".join(figures.over))
 
