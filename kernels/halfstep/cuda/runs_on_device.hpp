@@ -12,6 +12,7 @@
 #include <halfstep/concepts/gradient_clipping.hpp>
 #include <halfstep/concepts/loss_scaling.hpp>
 #include <halfstep/concepts/overflow_detection.hpp>
+#include <halfstep/core/pack.hpp>
 #include <halfstep/element_update.hpp>
 
 namespace halfstep::cuda_detail {
