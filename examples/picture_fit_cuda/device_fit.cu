@@ -42,7 +42,7 @@ device_result fit(device_job const& job, unsigned seed, observer const& report, 
 
     const auto iterate = [&] {
         schedule.advance(stream);
-        net.backward(opt.loss_scale(), schedule.loss());     // kernels read the scale: it is a pointer
+        net.backward(opt.loss_scale(), schedule.loss());  // kernels read the scale: it is a pointer
         opt.step({.lr = 0, .lr_in_memory = schedule.lr(), .loss_in_memory = schedule.loss()});  // nobody waits
     };
     iterate();  // the first one as it is, which loads the kernels
