@@ -7,9 +7,14 @@
 
 #include <halfstep/concepts/overflow_detection.hpp>
 #include <halfstep/core/pack.hpp>
-#include <halfstep/cuda/inspect.cuh>
 
 namespace halfstep::cuda_detail {
+
+/// gradient_statistics as a type: a kernel's template argument of class type does not survive nvcc's host stub.
+template <bool SumOfSquares, bool LargestMagnitude>
+struct wanted_statistics {
+    static constexpr gradient_statistics value{SumOfSquares, LargestMagnitude};
+};
 
 /// What inspecting group `G` has to find out.
 template <class Composition, std::size_t G>

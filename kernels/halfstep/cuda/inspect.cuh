@@ -19,12 +19,6 @@ inline constexpr int inspect_threads = 256;
 inline constexpr int threads_per_segment = 8;
 inline constexpr int segments_per_block = inspect_threads / threads_per_segment;
 
-/// gradient_statistics as a type: a kernel's template argument of class type does not survive nvcc's host stub.
-template <bool SumOfSquares, bool LargestMagnitude>
-struct wanted_statistics {
-    static constexpr gradient_statistics value{SumOfSquares, LargestMagnitude};
-};
-
 /// The gradients of one group in a launch.
 template <class Row, class Detection>
 struct inspect_part {
