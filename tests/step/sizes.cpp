@@ -64,6 +64,13 @@ static_assert(control_bytes<fp32, hs::sgd<>{}, hs::dynamic_scaling{}> ==
 static_assert(control_bytes<fp32, hs::sgd<>{}, hs::clip_by_norm{}, hs::norm_check{}> == plain_control);
 static_assert(std::is_trivially_copyable_v<composition<hs::fp16{}, hs::adamw{}>::control_block>);
 
+// ---- a policy that does nothing, named: the same step, so the same instructions on every backend
+
+static_assert(
+    std::is_same_v<composition<hs::fp16{}, hs::adamw{}>,
+                   composition<hs::no_clipping{}, hs::no_telemetry{}, hs::replicated{}, hs::adamw{}, hs::fp16{},
+                               hs::fp32_master{}, hs::fp32_state<>{}, hs::nonfinite_check{}, hs::dynamic_scaling{}>>);
+
 // ---- the step itself
 
 using plain = composition<fp32, hs::sgd<>{}>;
