@@ -274,7 +274,7 @@ class optimizer_step {
     template <class Tag>
     static constexpr std::size_t state_bytes() {
         constexpr std::size_t g = group_index<Composition, Tag>();
-        return plan_at < g < Composition::group_count ? g : 0 > ::state_bytes;
+        return plan_at<(g < Composition::group_count ? g : 0)>::state_bytes;
     }
 
     /// `f(state_entry)` for the control block and every companion, moment and count of missed steps: all that a
@@ -354,23 +354,6 @@ class optimizer_step {
     /// Gradients are read; where ranks average them in place, written as well.
     template <class T>
     using gradient_element = std::conditional_t<averages_in_place, T, T const>;
-
-    template <class Recipe>
-    static constexpr typename Composition::policy_values initial_values() {
-        typename Composition::policy_values v;  // every member is assigned below; clang 16 crashes on v{}
-        v.scaling = Recipe::template value<typename Composition::scaling>();
-        v.clipping = Recipe::template value<typename Composition::clipping>();
-        for_each_index<Composition::group_count>([&](auto g) {
-            using plan = plan_at<g>;
-            auto& group = get<g>(v.groups);
-            group.group = Recipe::template value<typename plan::group>();
-            group.rule = Recipe::template group_value<typename plan::rule, typename plan::tag>();
-            group.storage = Recipe::template group_value<typename plan::storage, typename plan::tag>();
-            group.state = Recipe::template group_value<typename plan::state, typename plan::tag>();
-            group.detection = Recipe::template group_value<typename plan::detection, typename plan::tag>();
-        });
-        return v;
-    }
 
     std::int64_t applied_steps_now() {
         control_.read_back(backend_, recorder_);

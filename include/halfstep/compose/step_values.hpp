@@ -22,8 +22,8 @@ struct step_values {
         step_values values{initial_values<Recipe>(), Recipe::template value<typename Composition::sharding>(),
                            Recipe::template value<typename Composition::telemetry>()};
         (values.apply(arguments), ...);
-        (values.apply_in_group(arguments),
-         ...);  // after the others: what is said of one group holds, in whatever order it is said
+        // After the others: what is said of one group holds, in whatever order it is said.
+        (values.apply_in_group(arguments), ...);
         values.validate_all();
         return values;
     }
@@ -63,8 +63,7 @@ struct step_values {
         if constexpr (!well_formed::of_the_machine<Argument>) {
             static_assert(names_policy<Argument>,
                           "halfstep: a value given at construction must be of a policy type that the recipe holds (a "
-                          "type selects "
-                          "code, a value is data), a backend or a communicator");
+                          "type selects code, a value is data), a backend or a communicator");
             assign(policies.scaling, argument);
             assign(policies.clipping, argument);
             assign(sharding, argument);
