@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <cuda/device_array.hpp>
 #include <halfstep/cuda.cuh>
 #include "device_timing.hpp"
 #include "recipes.hpp"
@@ -31,15 +32,15 @@ __global__ void fill_kernel(T* out, std::int64_t n, float magnitude) {
 }
 
 template <class T>
-void fill(device_memory<T> const& memory, float magnitude, cudaStream_t stream) {
-    const unsigned blocks = static_cast<unsigned>(memory.size() / 256 + 1 < 4096 ? memory.size() / 256 + 1 : 4096);
-    fill_kernel<<<blocks, 256, 0, stream>>>(memory.data(), memory.size(), magnitude);
+void fill(device_array<T> const& memory, float magnitude, cudaStream_t stream) {
+    const auto blocks = static_cast<unsigned>(memory.size() / 256 + 1 < 4096 ? memory.size() / 256 + 1 : 4096);
+    fill_kernel<<<blocks, 256, 0, stream>>>(memory.data(), static_cast<std::int64_t>(memory.size()), magnitude);
 }
 
 /// Bytes read and written a second, of the largest copy that fits.
 double copy_bandwidth(std::int64_t largest, double seconds, cudaStream_t stream) {
     const std::int64_t bytes = largest < (std::int64_t{1} << 30) ? largest : std::int64_t{1} << 30;
-    const device_memory<char> from(bytes), to(bytes);
+    const device_array<char> from(static_cast<std::size_t>(bytes)), to(static_cast<std::size_t>(bytes));
     succeeded(cudaMemsetAsync(from.data(), 1, static_cast<std::size_t>(bytes), stream));
     const double taken = median_seconds(stream, seconds, [&] {
         succeeded(
@@ -50,8 +51,9 @@ double copy_bandwidth(std::int64_t largest, double seconds, cudaStream_t stream)
 
 template <class Recipe, class T>
 void measure(timed<Recipe, T> const& recipe, std::int64_t n, double seconds, double bandwidth, cudaStream_t stream) {
-    const device_memory<T> parameters(n), gradients(n);
-    const device_memory<float> lr(1);
+    const auto size = static_cast<std::size_t>(n);
+    const device_array<T> parameters(size), gradients(size);
+    const device_array<float> lr(1);
     fill(parameters, 0.04f, stream);
     fill(gradients, 16, stream);
     const float rate = 1e-4f;
@@ -81,7 +83,7 @@ std::vector<std::int64_t> parsed(char const* list) {
 }
 
 void run(std::vector<std::int64_t> const& sizes, double seconds) {
-    timing_stream stream;
+    device_stream stream;
     std::int64_t largest = 1;
     for (std::int64_t n : sizes) largest = n > largest ? n : largest;
     const double bandwidth = copy_bandwidth(16 * largest, seconds, stream);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Device memory, graphs and medians by events, for measurements.
+/// Graphs and medians by events, for measurements.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -16,35 +16,6 @@ namespace bench {
 inline void succeeded(cudaError_t code) {
     if (code != cudaSuccess) throw halfstep::cuda_error("a call of the benchmark", code);
 }
-
-template <class T>
-class device_memory {
-  public:
-    explicit device_memory(std::int64_t size) : size_(size) {
-        succeeded(cudaMalloc(reinterpret_cast<void**>(&data_), static_cast<std::size_t>(size) * sizeof(T)));
-    }
-    device_memory(device_memory const&) = delete;
-    device_memory& operator=(device_memory const&) = delete;
-    ~device_memory() { cudaFree(data_); }
-    T* data() const { return data_; }
-    std::int64_t size() const { return size_; }
-
-  private:
-    T* data_ = nullptr;
-    std::int64_t size_;
-};
-
-class timing_stream {
-  public:
-    timing_stream() { succeeded(cudaStreamCreate(&stream_)); }
-    timing_stream(timing_stream const&) = delete;
-    timing_stream& operator=(timing_stream const&) = delete;
-    ~timing_stream() { cudaStreamDestroy(stream_); }
-    operator cudaStream_t() const { return stream_; }
-
-  private:
-    cudaStream_t stream_ = nullptr;
-};
 
 class timing_event {
   public:

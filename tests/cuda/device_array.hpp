@@ -38,6 +38,7 @@ class device_array {
         return values;
     }
     T* data() const { return data_; }
+    std::size_t size() const { return size_; }
 
   private:
     static void check(cudaError_t code, char const* call) { halfstep::cuda_detail::check(code, call); }

@@ -11,8 +11,9 @@
 #include <halfstep/halfstep.hpp>
 
 #include "hand.hpp"
+#include "recipes.hpp"
 
-namespace hs = halfstep;
+using namespace overhead;
 
 namespace {
 
@@ -57,15 +58,6 @@ bool by_hand(data& d, hand_step step) {
     for (int t = 1; t <= steps; ++t) applied = step(a, 1e-3f, t) && applied;
     return applied;
 }
-
-using fp16_adamw_clip = hs::recipe<hs::fp16{}, hs::adamw{}, hs::static_scaling{}, hs::norm_check{}, hs::clip_by_norm{}>;
-using fp16_adamw = hs::recipe<hs::fp16{}, hs::adamw{}, hs::static_scaling{}>;
-using bf16_stochastic = hs::recipe<hs::bf16{}, hs::adamw{}, hs::stochastic_rounding{}>;
-using float_momentum =
-    hs::recipe<hs::dtype<float>{}, hs::sgd<hs::classical_momentum>{.weight_decay = 1e-4f}, hs::no_check{}>;
-using bf16_lion = hs::recipe<hs::bf16{}, hs::lion{.weight_decay = 0.1f}>;
-using fp16_kahan =
-    hs::recipe<hs::fp16{}, hs::adam{}, hs::kahan{}, hs::static_scaling{}, hs::clip_by_value{.max_value = 1}>;
 
 }  // namespace
 

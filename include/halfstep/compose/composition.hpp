@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <halfstep/concepts/overflow_detection.hpp>
 #include <halfstep/core/layout.hpp>
 #include <halfstep/core/pack.hpp>
 #include <halfstep/core/report.hpp>
@@ -57,6 +58,16 @@ struct composition {
     using plan = type_at<I, Plans...>;
     template <template <class> class F>
     using pack_of = pack<F<Plans>...>;
+
+    /// What inspecting the gradients of group `I` has to find out, for its detection and for the clipping.
+    template <std::size_t I>
+    struct inspection {
+        using detection = typename plan<I>::detection;
+        static constexpr gradient_statistics wanted = needed_statistics<detection> | needed_statistics<Clipping>;
+        /// False where nobody looks at elements.
+        static constexpr bool looks =
+            plan<I>::group::trains && inspects_elements<typename plan<I>::gradient_type, detection, wanted>;
+    };
 
     /// Values that the loops need, wherever they run. The order is as above.
     struct policy_values {

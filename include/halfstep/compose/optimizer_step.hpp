@@ -248,11 +248,7 @@ class optimizer_step {
         constexpr std::size_t g = group_index<Composition, Tag>();
         std::vector<gradient_report> reports;
         if constexpr (g < Composition::group_count) {
-            using detection = decltype(plan_at<g>::values::detection);
-            constexpr gradient_statistics wanted =
-                needed_statistics<detection> | needed_statistics<typename Composition::clipping>;
-            constexpr bool looks =
-                plan_at<g>::group::trains && inspects_elements<typename plan_at<g>::gradient_type, detection, wanted>;
+            constexpr bool looks = Composition::template inspection<g>::looks;
             static_assert(looks,
                           "halfstep: tensor_reports: nothing in this recipe looks at the gradients of that group");
             if constexpr (looks) {

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <halfstep/concepts/overflow_detection.hpp>
 #include <halfstep/core/pack.hpp>
+#include <halfstep/core/report.hpp>
 
 namespace halfstep::cuda_detail {
 
@@ -16,29 +16,20 @@ struct wanted_statistics {
     static constexpr gradient_statistics value{SumOfSquares, LargestMagnitude};
 };
 
-/// What inspecting group `G` has to find out.
 template <class Composition, std::size_t G>
-struct inspection_of_group {
-    using plan = typename Composition::template plan<G>;
-    using detection = decltype(plan::values::detection);
-    static constexpr gradient_statistics wanted =
-        needed_statistics<detection> | needed_statistics<typename Composition::clipping>;
-    static constexpr bool looks =
-        plan::group::trains && inspects_elements<typename plan::gradient_type, detection, wanted>;
-};
-template <class Composition, std::size_t G>
-using wanted_by_group = wanted_statistics<inspection_of_group<Composition, G>::wanted.sum_of_squares,
-                                          inspection_of_group<Composition, G>::wanted.largest_magnitude>;
+using wanted_by_group = wanted_statistics<Composition::template inspection<G>::wanted.sum_of_squares,
+                                          Composition::template inspection<G>::wanted.largest_magnitude>;
 
 /// Groups `G` and `H` are inspected by one launch.
 template <class Composition, std::size_t G, std::size_t H>
 struct same_inspection {
-    using one = inspection_of_group<Composition, G>;
-    using other = inspection_of_group<Composition, H>;
-    static constexpr bool value =
-        one::looks && other::looks && std::is_same_v<typename one::detection, typename other::detection> &&
-        std::is_same_v<typename one::plan::type, typename other::plan::type> &&
-        std::is_same_v<typename one::plan::gradient_type, typename other::plan::gradient_type>;
+    using one = typename Composition::template plan<G>;
+    using other = typename Composition::template plan<H>;
+    static constexpr bool value = Composition::template inspection<G>::looks &&
+                                  Composition::template inspection<H>::looks &&
+                                  std::is_same_v<typename one::detection, typename other::detection> &&
+                                  std::is_same_v<typename one::type, typename other::type> &&
+                                  std::is_same_v<typename one::gradient_type, typename other::gradient_type>;
 };
 /// They are updated by one launch.
 template <class Composition, std::size_t G, std::size_t H>

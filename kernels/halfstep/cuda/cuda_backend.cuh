@@ -182,7 +182,7 @@ class cuda_backend {
         cuda_detail::decide_finish<composition, Step> finish{
             context.policies(), context.control_memory(), context.ring_memory(), record_ring_size, in, {}};
         context.for_each_table([&](auto const&, auto const& table, auto g) {
-            if constexpr (cuda_detail::inspection_of_group<composition, g>::looks)
+            if constexpr (composition::template inspection<g>::looks)
                 finish.group[g] = {table.partials, table.segments};
         });
         context.for_each_table([&](auto const& policies, auto const& table, auto g) {
@@ -252,6 +252,7 @@ class cuda_backend {
             }
         });
     }
+
     cudaStream_t stream_;
     int device_ = 0;
     launch_tuning tuning_;

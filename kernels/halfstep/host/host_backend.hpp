@@ -102,24 +102,19 @@ struct host_backend {
     /// 2. Reports of all groups, from one read of their gradients.
     template <class Context>
     void look(Context& context) const {
-        using clipping = typename Context::composition::clipping;
+        using composition = typename Context::composition;
         auto& control = context.control();
         host::parallel(threads_for_all(context), [&](int thread, int count) {
-            context.for_each_table([&](auto const& policies, auto const& table, auto) {
-                using detection = std::remove_cvref_t<decltype(policies.detection)>;
-                using gradient = std::remove_cvref_t<decltype(*table.rows->gradient)>;
-                constexpr gradient_statistics wanted = needed_statistics<detection> | needed_statistics<clipping>;
-                if constexpr (inspects_elements<gradient, detection, wanted>) {
+            context.for_each_table([&](auto const& policies, auto const& table, auto g) {
+                using inspection = typename composition::template inspection<g>;
+                if constexpr (inspection::looks) {
                     const auto part = host::share(table.segments, thread, count);
-                    host::inspect_segments<wanted>(table, policies.detection, part.begin, part.end);
+                    host::inspect_segments<inspection::wanted>(table, policies.detection, part.begin, part.end);
                 }
             });
         });
-        context.for_each_table([&](auto const& policies, auto const& table, auto g) {
-            using detection = std::remove_cvref_t<decltype(policies.detection)>;
-            using gradient = std::remove_cvref_t<decltype(*table.rows->gradient)>;
-            constexpr gradient_statistics wanted = needed_statistics<detection> | needed_statistics<clipping>;
-            if constexpr (inspects_elements<gradient, detection, wanted>) {
+        context.for_each_table([&](auto const&, auto const& table, auto g) {
+            if constexpr (composition::template inspection<g>::looks) {
                 partial_fold fold;
                 fold.add(table.partials, table.segments);
                 control.reports[g] = fold.result();

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Makes STEPS steps of a recipe on one tensor of N elements, under counters (tests/cuda_counts.sh).
-//   counts RECIPE composed|graph|moved|hand N STEPS      graph: captured once, replayed; moved: gradients at new
-//   addresses each step counts RECIPE compare N STEPS                        composed and by hand, and says how far
-//   apart the parameters are
+//
+//   counts RECIPE composed|graph|moved|hand N STEPS
+//   counts RECIPE compare N STEPS
+//
+// graph: captured once, replayed. moved: gradients at new addresses each step. compare: composed and by hand, and says
+// how far apart the parameters are.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,13 +13,14 @@
 #include <cstring>
 #include <string>
 #include <vector>
+#include <zero_overhead/recipes.hpp>
 
 #include <cuda/device_array.hpp>
 #include <halfstep/cuda.cuh>
 
 #include "hand.cuh"
 
-namespace hs = halfstep;
+using namespace overhead;
 
 namespace {
 
@@ -136,14 +140,6 @@ std::vector<T> by_hand(hand_recipe const& r, std::int64_t n, int steps, float ma
     return parameters.read();
 }
 
-using fp16_adamw_clip = hs::recipe<hs::fp16{}, hs::adamw{}, hs::static_scaling{}, hs::norm_check{}, hs::clip_by_norm{}>;
-using fp16_adamw = hs::recipe<hs::fp16{}, hs::adamw{}, hs::static_scaling{}>;
-using bf16_stochastic = hs::recipe<hs::bf16{}, hs::adamw{}, hs::stochastic_rounding{}>;
-using float_momentum =
-    hs::recipe<hs::dtype<float>{}, hs::sgd<hs::classical_momentum>{.weight_decay = 1e-4f}, hs::no_check{}>;
-using bf16_lion = hs::recipe<hs::bf16{}, hs::lion{.weight_decay = 0.1f}>;
-using fp16_kahan =
-    hs::recipe<hs::fp16{}, hs::adam{}, hs::kahan{}, hs::static_scaling{}, hs::clip_by_value{.max_value = 1}>;
 using bf16_master_unchecked = hs::recipe<hs::bf16{}, hs::adamw{}, hs::no_check{}>;
 
 struct decayed;
