@@ -15,7 +15,7 @@
 
 namespace hand {
 
-/// Five streams of one stretch.
+/// Five streams of one stretch; master and moments are padded to whole packs.
 struct piece {
     u16 const* gradient;
     u16* parameter;
@@ -51,20 +51,11 @@ inline std::vector<std::vector<piece>> deal(std::vector<piece> const& tensors, i
     return parts;
 }
 
-/// Both yardsticks keep master and moments in memory of their own, as the library does, from the same allocator.
+/// Tensors dealt out to threads.
 class streams {
   public:
-    streams(int threads, std::int64_t count, std::int64_t const* sizes, u16* const* parameters,
-            u16 const* const* gradients) {
-        std::int64_t padded = 0;
-        for (std::int64_t i = 0; i < count; ++i) padded += pad(sizes[i]), elements_ += sizes[i];
-        for (auto& array : arrays_) array = halfstep::host::buffer(static_cast<std::size_t>(padded) * sizeof(float));
-        std::vector<piece> tensors;
-        std::int64_t at = 0;
-        for (std::int64_t i = 0; i < count; at += pad(sizes[i]), ++i)
-            tensors.push_back({gradients[i], parameters[i], array(0) + at, array(1) + at, array(2) + at, sizes[i]});
-        for (auto const& t : tensors)
-            for (std::int64_t i = 0; i < t.size; ++i) t.master[i] = _cvtsh_ss(t.parameter[i]);
+    streams(int threads, std::vector<piece> const& tensors) {
+        for (auto const& t : tensors) elements_ += t.size;
         const std::int64_t useful = std::max<std::int64_t>(1, elements_ / 16384);
         parts_ = deal(tensors, static_cast<int>(std::min<std::int64_t>(threads, useful)));
     }
@@ -88,13 +79,11 @@ class streams {
     std::vector<std::vector<piece>> parts_;
 
   private:
-    static std::int64_t pad(std::int64_t n) { return (n + line - 1) / line * line; }
-    float* array(int i) { return reinterpret_cast<float*>(arrays_[i].data()); }
-    halfstep::host::buffer arrays_[3];
     std::int64_t elements_ = 0;
 };
 
-/// Reads and writes what the update reads and writes, 28 bytes a parameter, and computes nothing.
+/// Reads and writes what the update of these tensors reads and writes, 28 bytes a parameter, and computes nothing:
+/// master and moments stay as they are, parameters become the gradients.
 class roof : public streams {
   public:
     using streams::streams;
@@ -108,7 +97,8 @@ class roof : public streams {
   private:
     template <bool Past>
     static void copy(piece const s, int flip) {
-        for (std::int64_t i = 0; i + line <= s.size; i += line) {
+        std::int64_t i = 0;
+        for (; i + line <= s.size; i += line) {
             if constexpr (Past) {
                 prefetch(s.gradient + i, 2048);
                 for (float* array : {s.master, s.m, s.v}) prefetch(array + i, 2048);
@@ -120,17 +110,42 @@ class roof : public streams {
                 Past ? stream_bits(s.parameter + at, bits) : store_bits(s.parameter + at, bits);
             }
         }
+        for (; i < s.size; i += width) {
+            for (float* array : {s.master, s.m, s.v}) store(array + i, mix_bits(load(array + i), flip));
+            const std::int64_t rest = std::min<std::int64_t>(width, s.size - i);
+            store_bits(s.parameter + i, load_bits(s.gradient + i, rest), rest);
+        }
     }
     int volatile flip_source_ = 0;
     int flip_ = flip_source_;  // zero, which the compiler must not know
 };
 
+/// Master and moments in memory of its own, from the library's allocator, each tensor padded to whole lines.
+class state {
+  public:
+    state(std::int64_t count, std::int64_t const* sizes, u16* const* parameters, u16 const* const* gradients) {
+        std::int64_t padded = 0;
+        for (std::int64_t i = 0; i < count; ++i) padded += pad(sizes[i]);
+        for (auto& array : arrays_) array = halfstep::host::buffer(static_cast<std::size_t>(padded) * sizeof(float));
+        std::int64_t at = 0;
+        for (std::int64_t i = 0; i < count; at += pad(sizes[i]), ++i)
+            tensors_.push_back({gradients[i], parameters[i], array(0) + at, array(1) + at, array(2) + at, sizes[i]});
+        for (auto const& t : tensors_)
+            for (std::int64_t i = 0; i < t.size; ++i) t.master[i] = _cvtsh_ss(t.parameter[i]);
+    }
+    std::vector<piece> const& tensors() const { return tensors_; }
+
+  private:
+    static std::int64_t pad(std::int64_t n) { return (n + line - 1) / line * line; }
+    float* array(int i) { return reinterpret_cast<float*>(arrays_[i].data()); }
+    halfstep::host::buffer arrays_[3];
+    std::vector<piece> tensors_;
+};
+
 /// Check and norm, then unscale, clip, AdamW and the fp16 copy in one pass.
 class adamw : public streams {
   public:
-    adamw(int threads, std::int64_t count, std::int64_t const* sizes, u16* const* parameters,
-          u16 const* const* gradients)
-        : streams(threads, count, sizes, parameters, gradients), sums_(parts_.size()) {}
+    adamw(int threads, std::vector<piece> const& tensors) : streams(threads, tensors), sums_(parts_.size()) {}
 
     /// False where a gradient was not finite: nothing has changed then.
     bool run(float lr, float loss_scale, float max_norm) {
