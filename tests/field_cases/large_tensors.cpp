@@ -76,7 +76,7 @@ TEST_CASE("10.1 Tensors beyond 2^31 elements: sizes, offsets and chunks") {
     // The last chunk of each of two such tensors.
     using table_type =
         hs::group_table<hs::element_layout<hs::fp16, hs::fp16, hs::adamw, hs::fp32_master, hs::fp32_state<>>>;
-    std::array<table_type::row, 2> rows{};
+    std::array<hs::tensor_row, 2> rows{};
     rows[0].size = n;
     rows[1] = {.size = just_beyond, .first_segment = hs::segments_of(n)};
     table_type table;

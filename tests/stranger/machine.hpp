@@ -126,7 +126,7 @@ struct serial_backend {
         if constexpr (!std::is_empty_v<typename Table::layout::companion>)
             for (auto const& row : rows(table))
                 for (std::int64_t i = 0; i < row.size; ++i)
-                    table.companions[row.state_offset + i] = policies.storage.initial(row.parameter[i]);
+                    table.companions[row.state_offset + i] = policies.storage.initial(table.parameter(row)[i]);
     }
     template <class Context>
     void inspect(Context& context) const {
@@ -161,7 +161,7 @@ struct serial_backend {
                 for (std::int64_t first = 0; first < row.size; first += hs::segment_elements) {
                     hs::segment_partial partial;
                     if (row.gradient != nullptr)
-                        partial = look(policies.detection, row.gradient + first,
+                        partial = look(policies.detection, table.gradient(row) + first,
                                        std::min(hs::segment_elements, row.size - first));
                     fold.add(&partial, 1);
                 }
@@ -221,8 +221,8 @@ struct serial_backend {
                 if constexpr (Layout::moments > 0)
                     for (int k = 0; k < Layout::moments; ++k)
                         moment[k] = table.moments[k * table.moment_stride + row.state_offset + i];
-                hs::update_element(policies, coefficients, decision.gradient_factor, hs::widen(row.gradient[i]),
-                                   row.parameter[i], *companion, moment, noise);
+                hs::update_element(policies, coefficients, decision.gradient_factor, hs::widen(table.gradient(row)[i]),
+                                   table.parameter(row)[i], *companion, moment, noise);
                 if constexpr (Layout::moments > 0)
                     for (int k = 0; k < Layout::moments; ++k)
                         table.moments[k * table.moment_stride + row.state_offset + i] = moment[k];

@@ -69,6 +69,11 @@ struct composition {
             plan<I>::group::trains && inspects_elements<typename plan<I>::gradient_type, detection, wanted>;
     };
 
+    /// A step finds the norm of all gradients out; that of some groups would pass for it.
+    static constexpr bool knows_norm =
+        needed_statistics<Clipping>.sum_of_squares ||
+        ((!Plans::group::trains || needed_statistics<typename Plans::detection>.sum_of_squares) && ...);
+
     /// Values that the loops need, wherever they run. The order is as above.
     struct policy_values {
         [[no_unique_address]] Scaling scaling;

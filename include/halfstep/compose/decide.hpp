@@ -38,18 +38,11 @@ HS_FUNCTION constexpr void decide(typename Composition::policy_values const& pol
                                   typename Composition::control_block& control, step_input const& in) {
     constexpr bool clips_by_norm = needed_statistics<typename Composition::clipping>.sum_of_squares;
     gradient_report total;
-    bool norm_known = true;  // of all gradients; the norm of some groups would pass for it
     for (auto const& report : control.reports) {
         total.flagged = total.flagged || report.flagged;
         total.sum_of_squares += report.sum_of_squares;
         if (report.largest_magnitude > total.largest_magnitude) total.largest_magnitude = report.largest_magnitude;
     }
-    for_each_index<Composition::group_count>([&](auto g) {
-        using group = decltype(get<g>(policies.groups).group);
-        using detection = decltype(get<g>(policies.groups).detection);
-        norm_known = norm_known && (!group::trains || needed_statistics<detection>.sum_of_squares);
-    });
-    norm_known = norm_known || clips_by_norm;
     const double scaled_norm = halfstep::sqrt(total.sum_of_squares);
     const float scale = policies.scaling.scale(control.scaling);
     const double unscale = 1 / (static_cast<double>(scale) * in.micro_batches);
@@ -82,7 +75,7 @@ HS_FUNCTION constexpr void decide(typename Composition::policy_values const& pol
                     apply,
                     scale,
                     policies.scaling.scale(control.scaling),
-                    norm_known ? norm : std::numeric_limits<double>::quiet_NaN(),
+                    Composition::knows_norm ? norm : std::numeric_limits<double>::quiet_NaN(),
                     control.applied_steps,
                     control.skipped_steps,
                     lr,

@@ -42,7 +42,7 @@ class group_memory {
             padded_ += group_tensors::padded(slice.size);
         }
         const auto row_count = static_cast<std::int64_t>(slices_.size());
-        rows_ = take(backend, row_count, sizeof(row));
+        rows_ = take(backend, row_count, sizeof(tensor_row));
         missed_ = take(backend, row_count, sizeof(std::int64_t));
         partials_ = take(backend, segments_, sizeof(segment_partial));
         moments_ = take(backend, padded_, sizes.moments);
@@ -62,10 +62,8 @@ class group_memory {
 
     template <class Layout>
     group_table<Layout> table(std::uint32_t ordinal) const {
-        using typed = group_table<Layout>;
-        static_assert(sizeof(row) == sizeof(typename typed::row));  // pointers of either type
-        typed t;
-        t.rows = reinterpret_cast<typename typed::row const*>(rows_.data());
+        group_table<Layout> t;
+        t.rows = reinterpret_cast<tensor_row const*>(rows_.data());
         t.row_count = static_cast<std::int64_t>(slices_.size());
         t.missed_steps = reinterpret_cast<std::int64_t*>(missed_.data());
         if constexpr (!std::is_empty_v<typename Layout::companion>)
@@ -81,7 +79,6 @@ class group_memory {
 
   private:
     using buffer = typename Backend::buffer;
-    using row = tensor_row<std::byte, std::byte>;
 
     static buffer take(Backend const& backend, std::int64_t count, std::size_t size) {
         if (size == 0) return backend.allocate(0);  // a rule without moments
@@ -94,7 +91,7 @@ class group_memory {
             backend.write(to.data(), reinterpret_cast<std::byte const*>(values.data()), values.size() * sizeof(T));
     }
     void write_rows(Backend const& backend) {
-        std::vector<row> rows;
+        std::vector<tensor_row> rows;
         rows.reserve(slices_.size());
         for (tensor_slice const& s : slices_) {
             auto const* gradient = static_cast<std::byte const*>(tensors_.gradients()[s.tensor].data);

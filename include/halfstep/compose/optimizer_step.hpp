@@ -32,6 +32,11 @@ namespace detail {
     throw std::logic_error("halfstep: step before bind<" + std::string(tag) +
                            ">: every group is bound first, an empty one with no tensors");
 }
+HS_NOINLINE inline void refuse_invalid(step_input const& in) {
+    if (!(in.lr >= 0) || is_nonfinite(in.lr))
+        throw std::invalid_argument("halfstep: step(lr) needs a finite learning rate that is not negative");
+    if (in.micro_batches < 1) throw std::invalid_argument("halfstep: step: micro_batches must be at least 1");
+}
 inline void say_event(scaling_event event, float floor) {
     const std::string text =
         "halfstep: overflow with the loss scale at its floor of " + std::to_string(floor) + "; the step was skipped";
@@ -207,9 +212,7 @@ class optimizer_step {
     /// On a backend that is not synchronous it only launches, and returns nothing: see `read_back`.
     auto step(step_input const& in) {
         require_bound();
-        if (!(in.lr >= 0) || is_nonfinite(in.lr))
-            throw std::invalid_argument("halfstep: step(lr) needs a finite learning rate that is not negative");
-        if (in.micro_batches < 1) throw std::invalid_argument("halfstep: step: micro_batches must be at least 1");
+        detail::refuse_invalid(in);
         auto c = context();
         if constexpr (runs<Backend, context_type>)
             backend_.run(c, in);

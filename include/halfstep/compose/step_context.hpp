@@ -34,6 +34,11 @@ class step_context {
     control_block* control_memory() const { return control_; }
     step_record* ring_memory() const { return ring_; }
 
+    /// Of a group that trains.
+    template <std::size_t G>
+    auto const& table() const {
+        return get<G>(groups_).table();
+    }
     /// `f(values of the group's policies, its table, its index)` for every group that trains.
     template <class F>
     void for_each_table(F&& f) const {

@@ -38,11 +38,11 @@ struct element_layout {
     static constexpr int moments = Rule::moments;
 };
 
-/// One tensor, or the part of it that this rank owns.
-template <class T, class Gradient>
+/// One tensor, or the part of it that this rank owns. Its element types are its table's: what walks over rows needs
+/// none.
 struct tensor_row {
-    T* parameter = nullptr;
-    Gradient const* gradient = nullptr;  ///< null: takes no part in the step
+    void* parameter = nullptr;
+    void const* gradient = nullptr;  ///< null: takes no part in the step
     std::int64_t size = 0;
     std::int64_t state_offset = 0;   ///< of its companions and moments, in elements
     std::int64_t first_index = 0;    ///< index of its first element in the group, padding not counted
@@ -56,22 +56,32 @@ struct segment_partial {
     std::uint32_t flagged = 0;
 };
 
-/// One group as the loops see it. Plain pointers: a kernel takes it by value.
-template <class Layout>
-struct group_table {
-    using layout = Layout;
-    using row = tensor_row<typename Layout::type, typename Layout::gradient_type>;
-
-    row const* rows = nullptr;
+/// The rows of a group, and what goes with them whatever the types of elements.
+struct group_rows {
+    tensor_row const* rows = nullptr;
     std::int64_t row_count = 0;
     std::int64_t* missed_steps = nullptr;  ///< a row: applied steps that went by without a gradient of it
-    typename Layout::companion* companions = nullptr;
-    typename Layout::moment* moments = nullptr;  ///< the first moment of all tensors, then the second, …
-    std::int64_t moment_stride = 0;              ///< elements from one moment to the next
     segment_partial* partials = nullptr;
     std::int64_t segments = 0;
     std::int64_t elements = 0;  ///< owned, padding not counted
     std::uint32_t ordinal = 0;  ///< of the group in its recipe; enters the noise
+};
+
+/// One group as the loops see it. Plain pointers: a kernel takes it by value.
+template <class Layout>
+struct group_table : group_rows {
+    using layout = Layout;
+    using type = typename Layout::type;
+    using gradient_type = typename Layout::gradient_type;
+
+    typename Layout::companion* companions = nullptr;
+    typename Layout::moment* moments = nullptr;  ///< the first moment of all tensors, then the second, …
+    std::int64_t moment_stride = 0;              ///< elements from one moment to the next
+
+    HS_FUNCTION constexpr type* parameter(tensor_row const& row) const { return static_cast<type*>(row.parameter); }
+    HS_FUNCTION constexpr gradient_type const* gradient(tensor_row const& row) const {
+        return static_cast<gradient_type const*>(row.gradient);
+    }
 };
 
 /// Adds partial results in one order for every backend: partial i to chain i mod 256, the chains of 32 pairwise

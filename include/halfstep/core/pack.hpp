@@ -79,9 +79,12 @@ HS_FUNCTION constexpr auto const& get(pack<Ts...> const& p) {
 /// Calls `f(std::integral_constant<std::size_t, 0>{})` … up to `N - 1`.
 template <std::size_t N, class F>
 HS_FUNCTION constexpr void for_each_index(F&& f) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-        (f(std::integral_constant<std::size_t, I>{}), ...);
-    }(std::make_index_sequence<N>{});
+    if constexpr (N == 1)  // most recipes have one group; a compiler has less to do
+        f(std::integral_constant<std::size_t, 0>{});
+    else
+        [&]<std::size_t... I>(std::index_sequence<I...>) {
+            (f(std::integral_constant<std::size_t, I>{}), ...);
+        }(std::make_index_sequence<N>{});
 }
 
 }  // namespace halfstep

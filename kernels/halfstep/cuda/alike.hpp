@@ -28,7 +28,6 @@ struct same_inspection {
     static constexpr bool value = Composition::template inspection<G>::looks &&
                                   Composition::template inspection<H>::looks &&
                                   std::is_same_v<typename one::detection, typename other::detection> &&
-                                  std::is_same_v<typename one::type, typename other::type> &&
                                   std::is_same_v<typename one::gradient_type, typename other::gradient_type>;
 };
 /// They are updated by one launch.

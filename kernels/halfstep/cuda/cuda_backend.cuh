@@ -187,11 +187,11 @@ class cuda_backend {
         });
         context.for_each_table([&](auto const& policies, auto const& table, auto g) {
             if constexpr (cuda_detail::leads<composition, cuda_detail::same_inspection, g>) {
-                using row = std::remove_cvref_t<decltype(*table.rows)>;
+                using gradient = typename std::remove_cvref_t<decltype(table)>::gradient_type;
                 using detection = std::remove_cvref_t<decltype(policies.detection)>;
                 using wanted = cuda_detail::wanted_by_group<composition, g>;
                 constexpr bool last = cuda_detail::last_inspection<composition> == g;
-                cuda_detail::inspect_parts<row, detection,
+                cuda_detail::inspect_parts<detection,
                                            cuda_detail::followers<composition, cuda_detail::same_inspection, g>>
                     parts{};
                 int p = 0;
@@ -209,7 +209,7 @@ class cuda_backend {
                     blocks = 1;  // looks at nothing, and decides
                 }
                 const auto launch = [&](auto what) {
-                    cuda_detail::inspect_kernel<wanted>
+                    cuda_detail::inspect_kernel<gradient, wanted>
                         <<<grid(blocks), cuda_detail::inspect_threads, 0, stream_>>>(parts, what, counter);
                 };
                 if constexpr (last)

@@ -20,9 +20,9 @@ inline constexpr int threads_per_segment = 8;
 inline constexpr int segments_per_block = inspect_threads / threads_per_segment;
 
 /// The gradients of one group in a launch.
-template <class Row, class Detection>
+template <class Detection>
 struct inspect_part {
-    Row const* rows;
+    tensor_row const* rows;
     std::int64_t row_count;
     std::int64_t segments;
     segment_partial* partials;
@@ -30,9 +30,9 @@ struct inspect_part {
     Detection detection;
 };
 /// All groups of a launch.
-template <class Row, class Detection, int Count>
+template <class Detection, int Count>
 struct inspect_parts {
-    inspect_part<Row, Detection> part[Count];
+    inspect_part<Detection> part[Count];
 };
 
 struct plus {
@@ -154,23 +154,22 @@ struct no_finish {
 
 /// `finish` runs in the last block to get there, with all its threads, when every partial of this and earlier launches
 /// is written. `finished_blocks` counts to the grid's size and is zero again afterwards.
-template <class Wanted, class Row, class Detection, int Count, class Finish>
+template <class T, class Wanted, class Detection, int Count, class Finish>
 __global__ void __launch_bounds__(inspect_threads)
-    inspect_kernel(inspect_parts<Row, Detection, Count> parts, Finish finish, unsigned* finished_blocks) {
+    inspect_kernel(inspect_parts<Detection, Count> parts, Finish finish, unsigned* finished_blocks) {
     int p = 0;
     while (p + 1 < Count && static_cast<std::int64_t>(blockIdx.x) >= parts.part[p + 1].first_block) ++p;
-    inspect_part<Row, Detection> const& table = parts.part[p];
+    inspect_part<Detection> const& table = parts.part[p];
     const std::int64_t segment = (static_cast<std::int64_t>(blockIdx.x) - table.first_block) * segments_per_block +
                                  threadIdx.x / threads_per_segment;
     // All threads of a warp take part in its ballots and shuffles, with nothing where there is no segment.
-    using gradient_pointer = decltype(table.rows->gradient);
-    gradient_pointer gradient = nullptr;
+    T const* gradient = nullptr;
     std::int64_t n = 0;
     if (segment < table.segments) {
-        Row const& row = table.rows[find_row(table.rows, table.row_count, segment)];
+        tensor_row const& row = table.rows[find_row(table.rows, table.row_count, segment)];
         const std::int64_t first = (segment - row.first_segment) * segment_elements;
         if (row.gradient != nullptr) {
-            gradient = row.gradient + first;
+            gradient = static_cast<T const*>(row.gradient) + first;
             n = row.size - first < segment_elements ? row.size - first : segment_elements;
         }
     }

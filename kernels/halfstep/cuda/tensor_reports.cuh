@@ -36,9 +36,8 @@ struct statistics_at {
     }
 };
 /// First segment of row `r`, or the one after its last.
-template <class Row>
 struct border_of_row {
-    Row const* rows;
+    tensor_row const* rows;
     bool end;
     __host__ __device__ std::int64_t operator()(std::int64_t r) const {
         return rows[r].first_segment + (end ? segments_of(rows[r].size) : 0);
@@ -46,15 +45,13 @@ struct border_of_row {
 };
 
 /// Waits for `stream`. Throws cuda_error.
-template <class Table>
-std::vector<gradient_report> reduce_rows(Table const& table, cudaStream_t stream) {
-    using row = typename Table::row;
+inline std::vector<gradient_report> reduce_rows(group_rows const& table, cudaStream_t stream) {
     std::vector<gradient_report> reports(static_cast<std::size_t>(table.row_count));
     if (reports.empty()) return reports;
     const thrust::counting_iterator<std::int64_t> number(0);
     const auto partials = thrust::make_transform_iterator(number, statistics_at{table.partials});
-    const auto begins = thrust::make_transform_iterator(number, border_of_row<row>{table.rows, false});
-    const auto ends = thrust::make_transform_iterator(number, border_of_row<row>{table.rows, true});
+    const auto begins = thrust::make_transform_iterator(number, border_of_row{table.rows, false});
+    const auto ends = thrust::make_transform_iterator(number, border_of_row{table.rows, true});
     const buffer memory(reports.size() * sizeof(row_statistics), stream);
     auto* const result = reinterpret_cast<row_statistics*>(memory.data());
     std::size_t bytes = 0;

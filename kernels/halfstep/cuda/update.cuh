@@ -120,8 +120,8 @@ __device__ void prepare_block(update_part<Layout, Policies> const& part, block_w
         work.coefficients = decision.coefficients;
     }
     const std::int64_t state = row.state_offset + first;
-    work.parameter = row.parameter + first;
-    work.gradient = row.gradient + first;
+    work.parameter = table.parameter(row) + first;
+    work.gradient = table.gradient(row) + first;
     work.companions = table.companions + state;
     work.moments = table.moments + state;
     work.moment_stride = table.moment_stride;
@@ -166,7 +166,7 @@ __global__ void __launch_bounds__(launch_tuning::most_threads)
     const std::int64_t first = (segment - row.first_segment) * segment_elements;
     const std::int64_t n = row.size - first < segment_elements ? row.size - first : segment_elements;
     for (std::int64_t i = first + threadIdx.x; i < first + n; i += blockDim.x)
-        table.companions[row.state_offset + i] = storage.initial(row.parameter[i]);
+        table.companions[row.state_offset + i] = storage.initial(table.parameter(row)[i]);
 }
 
 }  // namespace halfstep::cuda_detail

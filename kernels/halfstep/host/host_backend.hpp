@@ -5,7 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <stdexcept>
+#include <span>
+#include <type_traits>
 #include <vector>
 
 #include <halfstep/concepts/execution_backend.hpp>
@@ -40,24 +41,21 @@ struct host_backend {
     template <class Values, class Table>
     void initialise([[maybe_unused]] Values const& policies, [[maybe_unused]] Table const& table) const {
         if constexpr (!std::is_empty_v<typename Table::layout::companion>) {
-            host::parallel(threads_for(table.elements), [&](int thread, int count) {
-                const auto part = host::share(table.segments, thread, count);
-                host::walk_segments(
-                    table, part.begin, part.end, [&](auto const& row, std::int64_t first, std::int64_t n, auto) {
-                        for (std::int64_t i = first; i < first + n; ++i) {
-                            std::remove_cvref_t<decltype(*row.parameter)>
-                                parameter;  // its bytes may be those of a foreign type
-                            std::memcpy(static_cast<void*>(&parameter), row.parameter + i, sizeof parameter);
-                            table.companions[row.state_offset + i] = policies.storage.initial(parameter);
-                        }
-                    });
-            });
+            host::walk_in_parallel(table, threads_for(table.elements),
+                                   [&](tensor_row const& row, std::int64_t first, std::int64_t n, auto) {
+                                       auto* const companions = table.companions + row.state_offset;
+                                       for (std::int64_t i = first; i < first + n; ++i) {
+                                           typename Table::type parameter;  // its bytes may be those of a foreign type
+                                           std::memcpy(static_cast<void*>(&parameter), table.parameter(row) + i,
+                                                       sizeof parameter);
+                                           companions[i] = policies.storage.initial(parameter);
+                                       }
+                                   });
         }
     }
 
     /// A report a row, folded from what the last inspection left.
-    template <class Table>
-    std::vector<gradient_report> tensor_reports(Table const& table) const {
+    HS_NOINLINE std::vector<gradient_report> tensor_reports(group_rows const& table) const {
         std::vector<gradient_report> reports(static_cast<std::size_t>(table.row_count));
         for (std::size_t r = 0; r < reports.size(); ++r) {
             partial_fold fold;
@@ -92,49 +90,67 @@ struct host_backend {
         const std::int64_t useful = elements / (elements_per_thread > 0 ? elements_per_thread : 1);
         return static_cast<int>(useful < wanted ? (useful < 1 ? 1 : useful) : wanted);
     }
-    template <class Context>
-    int threads_for_all(Context const& context) const {
-        std::int64_t elements = 0;
-        context.for_each_table([&](auto const&, auto const& table, auto) { elements += table.elements; });
-        return threads_for(elements);
-    }
+    /// What the two passes over a group are given: no types, so that the passes are compiled once a file.
+    struct group_update {
+        group_rows const* table;
+        std::int64_t bytes;  ///< of one element, touched
+        void const* context;
+        void (*update)(void const* context, host::work_range segments, bool stream);
+    };
 
     /// 2. Reports of all groups, from one read of their gradients.
     template <class Context>
     void look(Context& context) const {
         using composition = typename Context::composition;
-        auto& control = context.control();
-        host::parallel(threads_for_all(context), [&](int thread, int count) {
-            context.for_each_table([&](auto const& policies, auto const& table, auto g) {
-                using inspection = typename composition::template inspection<g>;
-                if constexpr (inspection::looks) {
-                    const auto part = host::share(table.segments, thread, count);
-                    host::inspect_segments<inspection::wanted>(table, policies.detection, part.begin, part.end);
-                }
-            });
+        host::group_inspection inspections[composition::group_count];
+        std::size_t count = 0;
+        context.for_each_table([&](auto const& policies, auto const& table, auto g) {
+            using inspection = typename composition::template inspection<g>;
+            using gradient_type = typename std::remove_cvref_t<decltype(table)>::gradient_type;
+            using detection = std::remove_cvref_t<decltype(policies.detection)>;
+            if constexpr (inspection::looks)
+                inspections[count++] = {&table, &context.control().reports[g], &policies.detection,
+                                        static_cast<std::int64_t>(sizeof(gradient_type)),
+                                        &host::inspect_untyped<inspection::wanted, gradient_type, detection>};
         });
-        context.for_each_table([&](auto const&, auto const& table, auto g) {
-            if constexpr (composition::template inspection<g>::looks) {
-                partial_fold fold;
-                fold.add(table.partials, table.segments);
-                control.reports[g] = fold.result();
+        inspect_all({inspections, count});
+    }
+    HS_NOINLINE void inspect_all(std::span<host::group_inspection const> inspections) const {
+        std::int64_t elements = 0;
+        for (auto const& group : inspections) elements += group.table->elements;
+        host::parallel(threads_for(elements), [&](int thread, int count) {
+            for (auto const& group : inspections) {
+                const auto part = host::share(group.table->segments, thread, count);
+                group.inspect_segments(part.begin, part.end);
             }
         });
+        for (auto const& group : inspections) {
+            partial_fold fold;
+            fold.add(group.table->partials, group.table->segments);
+            *group.report = fold.result();
+        }
     }
 
     /// 5. One pass over everything that changes.
     template <class Context>
-    void update(Context& context) const {
-        auto const& control = context.control();
-        std::int64_t bytes = 0;
-        context.for_each_table(
-            [&](auto const&, auto const& table, auto) { bytes += table.elements * bytes_of(table); });
-        const bool stream = bytes > stream_above_bytes;
-        host::parallel(threads_for_all(context), [&](int thread, int count) {
-            context.for_each_table([&](auto const& policies, auto const& table, auto g) {
-                const auto part = host::share(table.segments, thread, count);
-                update_segments(context.policies().clipping, policies, get<g>(control.decisions), table, part, stream);
-            });
+    void update(Context const& context) const {
+        group_update updates[Context::composition::group_count];
+        std::size_t count = 0;
+        context.for_each_table([&](auto const&, auto const& table, auto g) {
+            updates[count++] = {&table, bytes_of(table), &context, &update_group<Context, g>};
+        });
+        update_all({updates, count});
+    }
+    HS_NOINLINE void update_all(std::span<group_update const> updates) const {
+        std::int64_t elements = 0, bytes = 0;
+        for (auto const& group : updates) {
+            elements += group.table->elements;
+            bytes += group.table->elements * group.bytes;
+        }
+        host::parallel(threads_for(elements), [&](int thread, int count) {
+            for (auto const& group : updates)
+                group.update(group.context, host::share(group.table->segments, thread, count),
+                             bytes > stream_above_bytes);
         });
     }
     template <class Layout>
@@ -145,75 +161,12 @@ struct host_backend {
                     ? 0
                     : static_cast<std::int64_t>(sizeof(typename Layout::companion)));
     }
-
-    template <class Clipping, class Values, class Decision, class Layout>
-    static void update_segments(Clipping const& clipping, Values const& policies, Decision const& decision,
-                                group_table<Layout> const& table, host::work_range part, bool stream) {
-        using rule = typename Layout::rule;
-        using coefficients = typename rule::coefficients;
-        const auto element = gather_policies<Layout>(policies, clipping);
-        std::int64_t missed = 0;
-        coefficients own = decision.coefficients;
-        bool streamed = false;
-        host::walk_segments(
-            table, part.begin, part.end,
-            [&](auto const& row, std::int64_t first, std::int64_t n, std::int64_t segment) {
-                std::int64_t& own_missed = table.missed_steps[&row - table.rows];
-                if (row.gradient == nullptr) {
-                    if (segment == row.first_segment) ++own_missed;
-                    return;
-                }
-                if (own_missed != missed) {  // a tensor counts its own updates
-                    missed = own_missed;
-                    rule_input in = decision.rule;
-                    in.step -= missed;
-                    own = policies.rule.prepare(in);
-                }
-                host::stretch<Layout> s{row.parameter + first,
-                                        row.gradient + first,
-                                        nullptr,
-                                        {},
-                                        n,
-                                        static_cast<std::uint64_t>(row.first_index + first)};
-                if constexpr (Layout::moments > 0)
-                    for (int k = 0; k < Layout::moments; ++k)
-                        s.moment[k] = table.moments + k * table.moment_stride + row.state_offset + first;
-                if constexpr (!std::is_empty_v<typename Layout::companion>)
-                    s.companion = table.companions + row.state_offset + first;
-                if (auto const* const next = host::row_after(table, row, n)) host::prefetch_row(table, *next);
-                // Cut where a key's 2^32 indices end, and before the first whole cache line of what is to be streamed.
-                bool may_stream = false;
-                if constexpr (host::streams_parameter<Layout>) may_stream = stream && s.size >= segment_elements;
-                while (s.size > 0) {
-                    const std::uint64_t left = (std::uint64_t{1} << 32) - (s.first_index & 0xFFFFFFFFu);
-                    auto piece = s;
-                    if (left < static_cast<std::uint64_t>(s.size)) piece.size = static_cast<std::int64_t>(left);
-                    const std::int64_t before_line = elements_before_line(s.parameter);
-                    if (may_stream && before_line > 0 && before_line < piece.size) piece.size = before_line;
-                    const noise_key key =
-                        make_noise_key(element.seed, static_cast<std::uint64_t>(decision.rule.step), table.ordinal,
-                                       static_cast<std::uint32_t>(s.first_index >> 32));
-                    if constexpr (host::streams_parameter<Layout>) {
-                        if (may_stream && before_line == 0) {
-                            host::update_stretch<true>(piece, element, own, decision.gradient_factor, key);
-                            streamed = true;
-                        } else {
-                            host::update_stretch<false>(piece, element, own, decision.gradient_factor, key);
-                        }
-                    } else {
-                        host::update_stretch<false>(piece, element, own, decision.gradient_factor, key);
-                    }
-                    s = host::advanced(s, piece.size);
-                }
-            });
-#if defined(__SSE2__)
-        if (streamed) _mm_sfence();
-#endif
-    }
-    template <class T>
-    static std::int64_t elements_before_line(T const* p) {
-        const std::uintptr_t past = reinterpret_cast<std::uintptr_t>(p) % 64;
-        return past == 0 ? 0 : static_cast<std::int64_t>((64 - past) / sizeof(T));
+    template <class Context, std::size_t G>
+    static void update_group(void const* type_erased, host::work_range part, bool stream) {
+        auto const& context = *static_cast<Context const*>(type_erased);
+        auto const& policies = context.policies();
+        host::update_segments(policies.clipping, get<G>(policies.groups), get<G>(context.control().decisions),
+                              context.template table<G>(), part, stream);
     }
 };
 static_assert(execution_backend<host_backend>);

@@ -164,28 +164,43 @@ segment_partial inspect_segment(T const* gradient, std::int64_t n, Detection con
         for (int place = 0; place < vectors; ++place)
             inspection.add(place, load_lanes(gradient + i + place * lane_count));
     }
-    int place = 0;
-    for (; i + lane_count <= n; i += lane_count, ++place) inspection.add(place, load_lanes(gradient + i));
-    if (i < n) {
-        const int rest = static_cast<int>(n - i);
+    for (int place = 0; i < n; i += lane_count, ++place) {
+        const int rest = lanes_left(n - i);
         inspection.add_first(place, load_lanes(gradient + i, rest), rest);
     }
     return inspection.result();
 }
 
-/// Fills the partials of segments [begin, end) of a group.
-template <gradient_statistics Wanted, class Table, class Detection>
-void inspect_segments(Table const& table, Detection const& detection, std::int64_t begin, std::int64_t end) {
-    walk_segments(table, begin, end, [&](auto const& row, std::int64_t first, std::int64_t n, std::int64_t segment) {
-        if (auto const* const next = row_after(table, row, n))
-            prefetch(next->gradient, next->size < short_stretch ? next->size : short_stretch);
-        for (std::int64_t at = 0; at < n; at += segment_elements, ++segment) {
-            const std::int64_t size = n - at < segment_elements ? n - at : segment_elements;
-            table.partials[segment] = row.gradient == nullptr
-                                          ? segment_partial{}
-                                          : inspect_segment<Wanted>(row.gradient + first + at, size, detection);
-        }
-    });
+/// `inspect_segment` by its address.
+template <gradient_statistics Wanted, class T, class Detection>
+segment_partial inspect_untyped(void const* gradient, std::int64_t n, void const* detection) {
+    return inspect_segment<Wanted>(static_cast<T const*>(gradient), n, *static_cast<Detection const*>(detection));
 }
+
+/// The inspection of one group.
+struct group_inspection {
+    group_rows const* table;
+    gradient_report* report;
+    void const* detection;
+    std::int64_t gradient_bytes;  ///< of one element
+    segment_partial (*inspect)(void const* gradient, std::int64_t n, void const* detection);
+
+    /// Fills the partials of segments [begin, end).
+    void inspect_segments(std::int64_t begin, std::int64_t end) const {
+        walk_segments(*table, begin, end,
+                      [this](tensor_row const& row, std::int64_t first, std::int64_t n, std::int64_t segment) {
+                          if (tensor_row const* const next = row_after(*table, row, n))
+                              prefetch(next->gradient, start_of(*next) * gradient_bytes);
+                          for (std::int64_t at = 0; at < n; at += segment_elements, ++segment) {
+                              const std::int64_t size = n - at < segment_elements ? n - at : segment_elements;
+                              table->partials[segment] =
+                                  row.gradient == nullptr
+                                      ? segment_partial{}
+                                      : inspect(static_cast<char const*>(row.gradient) + (first + at) * gradient_bytes,
+                                                size, detection);
+                          }
+                      });
+    }
+};
 
 }  // namespace halfstep::host::inline HS_INSTRUCTION_SET

@@ -374,7 +374,27 @@ HS_HOST_INLINE void store_lanes(T* to, element_lanes<T> const& x) {
     std::memcpy(static_cast<void*>(to), x.element, sizeof x.element);
 }
 
-/// The first `n` < lane_count elements, the others zero.
+/// How many lanes the next pack of `elements` fills.
+inline int lanes_left(std::int64_t elements) { return elements < lane_count ? static_cast<int>(elements) : lane_count; }
+
+#if !defined(HS_LANES_AVX512)
+/// The first `n` < lane_count elements, one by one. Calls: a copy of these loops for every stream of every composition
+/// takes long to compile.
+template <class T>
+HS_NOINLINE auto load_some(T const* from, int n) {
+    T whole[lane_count] = {};
+    for (int i = 0; i < n; ++i) std::memcpy(&whole[i], from + i, sizeof(T));
+    return load_lanes(static_cast<T const*>(whole));
+}
+template <class T, class Packed>
+HS_NOINLINE void store_some(T* to, Packed const& x, int n) {
+    T whole[lane_count];
+    store_lanes(static_cast<T*>(whole), x);
+    for (int i = 0; i < n; ++i) std::memcpy(static_cast<void*>(to + i), &whole[i], sizeof(T));
+}
+#endif
+
+/// The first `n` <= lane_count elements, the others zero.
 template <class T>
 HS_HOST_INLINE auto load_lanes(T const* from, int n) {
     [[maybe_unused]] const unsigned mask = (1u << n) - 1;
@@ -388,12 +408,15 @@ HS_HOST_INLINE auto load_lanes(T const* from, int n) {
         return packed_lanes<T>{
             (typename packed_lanes<T>::register_type)_mm_maskz_loadu_epi8(static_cast<__mmask16>(mask), from)};
 #else
-    T whole[lane_count] = {};
-    for (int i = 0; i < n; ++i) std::memcpy(&whole[i], from + i, sizeof(T));
-    return load_lanes(static_cast<T const*>(whole));
+#if defined(HS_LANES_AVX2)
+    if constexpr (std::is_same_v<T, float>)
+        return lanes{_mm256_maskload_ps(from, (__m256i)first_lanes(n).v)};
+    else
+#endif
+        return n == lane_count ? load_lanes(from) : load_some(from, n);
 #endif
 }
-/// Writes the first `n` < lane_count elements and nothing else.
+/// Writes the first `n` <= lane_count elements and nothing else.
 template <class T, class Packed>
 HS_HOST_INLINE void store_lanes(T* to, Packed x, int n) {
     [[maybe_unused]] const unsigned mask = (1u << n) - 1;
@@ -405,9 +428,12 @@ HS_HOST_INLINE void store_lanes(T* to, Packed x, int n) {
     else
         _mm_mask_storeu_epi8(to, static_cast<__mmask16>(mask), (__m128i)x.v);
 #else
-    T whole[lane_count];
-    store_lanes(static_cast<T*>(whole), x);
-    for (int i = 0; i < n; ++i) std::memcpy(static_cast<void*>(to + i), &whole[i], sizeof(T));
+#if defined(HS_LANES_AVX2)
+    if constexpr (std::is_same_v<T, float>)
+        _mm256_maskstore_ps(to, (__m256i)first_lanes(n).v, x.v);
+    else
+#endif
+        n == lane_count ? store_lanes(to, x) : store_some(to, x, n);
 #endif
 }
 template <class T>

@@ -4,6 +4,9 @@
 
 #include <cstdint>
 
+#include <halfstep/core/config.hpp>
+#include <halfstep/host/function_ref.hpp>
+
 #if defined(_OPENMP)
 #include <omp.h>
 #endif
@@ -20,8 +23,7 @@ inline int default_threads() {
 }
 
 /// `f(thread, count)` on `threads` threads; returns when all are done. `f` must not throw.
-template <class F>
-void parallel(int threads, F&& f) {
+HS_NOINLINE inline void parallel(int threads, function_ref<void(int, int)> f) {
 #if defined(_OPENMP)
     if (threads > 1) {
 #pragma omp parallel num_threads(threads)

@@ -9,6 +9,7 @@
 #include <halfstep/host/lanes.hpp>
 #include <halfstep/host/lanewise.hpp>
 #include <halfstep/host/prefetch.hpp>
+#include <halfstep/host/threads.hpp>
 #include <halfstep/host/walk.hpp>
 
 namespace halfstep::host::inline HS_INSTRUCTION_SET {
@@ -20,22 +21,8 @@ struct stretch {
     typename Layout::gradient_type const* gradient;
     typename Layout::companion* companion;  ///< null where there is none
     values<typename Layout::moment*, Layout::moments> moment;
-    std::int64_t size;
     std::uint64_t first_index;  ///< of its first element in the group
 };
-
-/// What is left behind the first `n` elements.
-template <class Layout>
-stretch<Layout> advanced(stretch<Layout> s, std::int64_t n) {
-    s.parameter += n;
-    s.gradient += n;
-    if constexpr (!std::is_empty_v<typename Layout::companion>) s.companion += n;
-    if constexpr (Layout::moments > 0)
-        for (int k = 0; k < Layout::moments; ++k) s.moment[k] += n;
-    s.first_index += static_cast<std::uint64_t>(n);
-    s.size -= n;
-    return s;
-}
 
 namespace detail {
 
@@ -79,7 +66,7 @@ template <class Layout>
 HS_HOST_INLINE void prefetch_ahead(stretch<Layout> const& s, std::int64_t i, std::int64_t elements) {
     constexpr std::int64_t bytes = 2048;
     const auto fetch = [&](auto const* data) __attribute__((always_inline)) {
-        prefetch(reinterpret_cast<char const*>(reinterpret_cast<std::uintptr_t>(data + i) +
+        prefetch(reinterpret_cast<void const*>(reinterpret_cast<std::uintptr_t>(data + i) +
                                                static_cast<std::uintptr_t>(bytes)),
                  elements * static_cast<std::int64_t>(sizeof *data));
     };
@@ -91,18 +78,38 @@ HS_HOST_INLINE void prefetch_ahead(stretch<Layout> const& s, std::int64_t i, std
 
 }  // namespace detail
 
-/// Asks for the start of every stream of a row.
-template <class Layout>
-HS_HOST_INLINE void prefetch_row(group_table<Layout> const& table, typename group_table<Layout>::row const& row) {
-    const std::int64_t n = row.size < short_stretch ? row.size : short_stretch;
-    if (row.gradient == nullptr) return;
-    prefetch(row.gradient, n);
-    prefetch(row.parameter, n);
-    if constexpr (!std::is_empty_v<typename Layout::companion>) prefetch(table.companions + row.state_offset, n);
-    if constexpr (Layout::moments > 0)
-        for (int k = 0; k < Layout::moments; ++k)
-            prefetch(table.moments + k * table.moment_stride + row.state_offset, n);
-}
+/// The streams of a group, without their types.
+struct row_streams {
+    std::int64_t parameter_bytes, gradient_bytes, companion_bytes, moment_bytes;  ///< of one element
+    void const* companions;
+    void const* moments;
+    std::int64_t moment_stride;  ///< elements
+    int moment_count;
+
+    template <class Layout>
+    explicit row_streams(group_table<Layout> const& table)
+        : parameter_bytes(sizeof(typename Layout::type)),
+          gradient_bytes(sizeof(typename Layout::gradient_type)),
+          companion_bytes(std::is_empty_v<typename Layout::companion> ? 0 : sizeof(typename Layout::companion)),
+          moment_bytes(sizeof(typename Layout::moment)),
+          companions(table.companions),
+          moments(table.moments),
+          moment_stride(table.moment_stride),
+          moment_count(Layout::moments) {}
+
+    /// Asks for the start of a row. As a call it must do more than prefetch: g++ would take it for one without effect.
+    HS_NOINLINE void fetch_start(tensor_row const& row) const {
+        if (row.gradient == nullptr) return;
+        const std::int64_t n = start_of(row);
+        prefetch(row.gradient, n * gradient_bytes);
+        prefetch(row.parameter, n * parameter_bytes);
+        prefetch(static_cast<char const*>(companions) + row.state_offset * companion_bytes, n * companion_bytes);
+        for (int k = 0; k < moment_count; ++k)
+            prefetch(static_cast<char const*>(moments) + (k * moment_stride + row.state_offset) * moment_bytes,
+                     n * moment_bytes);
+        asm volatile("");
+    }
+};
 
 namespace detail {
 
@@ -132,10 +139,10 @@ inline constexpr bool streams_parameter = [] {
     return false;
 }();
 
-/// Advances one stretch. With `Stream`, whole cache lines of narrow parameters go past the caches.
+/// Updates elements [i, end) of a stretch. With `Stream`, whole cache lines of narrow parameters go past the caches.
 template <bool Stream, class Layout, class Policies, class Coefficients>
-void update_stretch(stretch<Layout> const& where, Policies const& policy_values, Coefficients const& coefficient_values,
-                    float gradient_factor, noise_key key) {
+void update_stretch(stretch<Layout> const& where, std::int64_t i, std::int64_t end, Policies const& policy_values,
+                    Coefficients const& coefficient_values, float gradient_factor, noise_key key) {
     // Copies of our own: nothing that the loop writes can be one of them, so they stay in registers.
     const stretch<Layout> s = where;
     const Policies policies = policy_values;
@@ -143,13 +150,12 @@ void update_stretch(stretch<Layout> const& where, Policies const& policy_values,
     using T = typename Layout::type;
     using packed_parameter = packed_t<T, lanes>;
     const lanes factor(gradient_factor);
-    const auto index = [&](std::int64_t i) {
-        return lane_numbers() + lane_bits(static_cast<std::uint32_t>(s.first_index + static_cast<std::uint64_t>(i)));
+    const auto index = [&](std::int64_t at) {
+        return lane_numbers() + lane_bits(static_cast<std::uint32_t>(s.first_index + static_cast<std::uint64_t>(at)));
     };
-    std::int64_t i = 0;
     constexpr int unroll = 32 / lane_count;  // whole cache lines of 16-bit parameters
     constexpr std::int64_t stride = unroll * lane_count;
-    for (const std::int64_t whole = s.size / stride * stride; i < whole; i += stride) {
+    for (const std::int64_t whole = i + (end - i) / stride * stride; i < whole; i += stride) {
         if constexpr (Stream) detail::prefetch_ahead(s, i, stride);
         HS_UNROLL(GCC unroll 8)
         for (int u = 0; u < unroll; ++u) {
@@ -163,19 +169,95 @@ void update_stretch(stretch<Layout> const& where, Policies const& policy_values,
         }
     }
     if constexpr (Stream) {  // the rest is no whole cache line
-        if (i < s.size) update_stretch<false>(advanced(s, i), policies, coefficients, gradient_factor, key);
+        if (i < end) update_stretch<false>(where, i, end, policies, coefficients, gradient_factor, key);
     } else {
         packed_parameter parameter;
-        for (; i + lane_count <= s.size; i += lane_count) {
-            detail::update_lanes<Layout, true>(s, i, 0, policies, coefficients, factor, {key, index(i)}, parameter);
-            store_lanes(s.parameter + i, parameter);
-        }
-        if (i < s.size) {
-            const int rest = static_cast<int>(s.size - i);
+        for (; i < end; i += lane_count) {
+            const int rest = lanes_left(end - i);
             detail::update_lanes<Layout, false>(s, i, rest, policies, coefficients, factor, {key, index(i)}, parameter);
             store_lanes(s.parameter + i, parameter, rest);
         }
     }
+}
+
+/// A part of a stretch that one noise key serves, and that goes past the caches or does not.
+struct stretch_piece {
+    std::int64_t elements;
+    bool streams;
+};
+/// Cut where a key's 2^32 indices end, and before the first whole cache line of what is to be streamed.
+HS_NOINLINE inline stretch_piece next_piece(void const* parameter, std::int64_t parameter_bytes, std::int64_t elements,
+                                            std::uint64_t first_index, bool stream) {
+    const std::uint64_t left = (std::uint64_t{1} << 32) - (first_index & 0xFFFFFFFFu);
+    if (left < static_cast<std::uint64_t>(elements)) elements = static_cast<std::int64_t>(left);
+    const auto past_line = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(parameter) % 64);
+    const std::int64_t before_line = past_line == 0 ? 0 : (64 - past_line) / parameter_bytes;
+    if (stream && before_line > 0 && before_line < elements) elements = before_line;
+    return {elements, stream && before_line == 0};
+}
+HS_NOINLINE inline noise_key key_of(std::uint64_t seed, std::int64_t step, std::uint32_t group, std::uint64_t index) {
+    return make_noise_key(seed, static_cast<std::uint64_t>(step), group, static_cast<std::uint32_t>(index >> 32));
+}
+
+/// The coefficients of a tensor that went without a gradient in `missed` of the applied steps.
+template <class Rule>
+HS_NOINLINE typename Rule::coefficients prepare_at(Rule const& rule, rule_input in, std::int64_t missed) {
+    in.step -= missed;
+    return rule.prepare(in);
+}
+
+/// Updates the segments `part` of a group.
+template <class Clipping, class Values, class Decision, class Layout>
+void update_segments(Clipping const& clipping, Values const& policies, Decision const& decision,
+                     group_table<Layout> const& table, work_range part, bool stream) {
+    const auto element = gather_policies<Layout>(policies, clipping);
+    const row_streams streams(table);
+    std::int64_t missed = 0;
+    typename Layout::rule::coefficients own = decision.coefficients;
+    bool streamed = false;
+    walk_segments(table, part.begin, part.end,
+                  [&](tensor_row const& row, std::int64_t first, std::int64_t n, std::int64_t segment) {
+                      std::int64_t& own_missed = table.missed_steps[&row - table.rows];
+                      if (row.gradient == nullptr) {
+                          if (segment == row.first_segment) ++own_missed;
+                          return;
+                      }
+                      if (own_missed != missed) {  // a tensor counts its own updates
+                          missed = own_missed;
+                          own = prepare_at(policies.rule, decision.rule, missed);
+                      }
+                      stretch<Layout> s{table.parameter(row) + first,
+                                        table.gradient(row) + first,
+                                        nullptr,
+                                        {},
+                                        static_cast<std::uint64_t>(row.first_index + first)};
+                      if constexpr (Layout::moments > 0)
+                          for (int k = 0; k < Layout::moments; ++k)
+                              s.moment[k] = table.moments + k * table.moment_stride + row.state_offset + first;
+                      if constexpr (!std::is_empty_v<typename Layout::companion>)
+                          s.companion = table.companions + row.state_offset + first;
+                      if (tensor_row const* const next = row_after(table, row, n)) streams.fetch_start(*next);
+                      const bool may_stream = streams_parameter<Layout> && stream && n >= segment_elements;
+                      for (std::int64_t i = 0; i < n;) {
+                          const std::uint64_t index = s.first_index + static_cast<std::uint64_t>(i);
+                          const stretch_piece piece =
+                              next_piece(s.parameter + i, sizeof *s.parameter, n - i, index, may_stream);
+                          const std::int64_t end = i + piece.elements;
+                          const noise_key key = key_of(element.seed, decision.rule.step, table.ordinal, index);
+                          if constexpr (streams_parameter<Layout>)
+                              if (piece.streams) {
+                                  update_stretch<true>(s, i, end, element, own, decision.gradient_factor, key);
+                                  streamed = true;
+                                  i = end;
+                                  continue;
+                              }
+                          update_stretch<false>(s, i, end, element, own, decision.gradient_factor, key);
+                          i = end;
+                      }
+                  });
+#if defined(__SSE2__)
+    if (streamed) _mm_sfence();
+#endif
 }
 
 }  // namespace halfstep::host::inline HS_INSTRUCTION_SET

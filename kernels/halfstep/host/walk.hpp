@@ -4,14 +4,18 @@
 
 #include <cstdint>
 
+#include <halfstep/core/config.hpp>
 #include <halfstep/core/layout.hpp>
+#include <halfstep/host/function_ref.hpp>
+#include <halfstep/host/threads.hpp>
 
 namespace halfstep::host {
 
 /// `f(row, first_element, elements, first_segment)` for each stretch of consecutive segments of one row that lies in
 /// segments [begin, end) of the table.
-template <class Table, class F>
-void walk_segments(Table const& table, std::int64_t begin, std::int64_t end, F&& f) {
+HS_NOINLINE inline void walk_segments(
+    group_rows const& table, std::int64_t begin, std::int64_t end,
+    function_ref<void(tensor_row const&, std::int64_t, std::int64_t, std::int64_t)> f) {
     if (begin >= end) return;
     // The last row that starts at or before `begin`.
     std::int64_t low = 0;
@@ -19,7 +23,7 @@ void walk_segments(Table const& table, std::int64_t begin, std::int64_t end, F&&
         const std::int64_t middle = low + (high - low) / 2;
         (table.rows[middle].first_segment <= begin ? low : high) = middle;
     }
-    auto const* row = table.rows + low;
+    tensor_row const* row = table.rows + low;
     while (begin < end) {
         const std::int64_t local = begin - row->first_segment;
         const std::int64_t left = segments_of(row->size) - local;
@@ -30,6 +34,16 @@ void walk_segments(Table const& table, std::int64_t begin, std::int64_t end, F&&
         begin += segments;
         ++row;
     }
+}
+
+/// The same for all segments of a table, shared out to `threads` threads.
+HS_NOINLINE inline void walk_in_parallel(
+    group_rows const& table, int threads,
+    function_ref<void(tensor_row const&, std::int64_t, std::int64_t, std::int64_t)> f) {
+    parallel(threads, [&](int thread, int count) {
+        const work_range part = share(table.segments, thread, count);
+        walk_segments(table, part.begin, part.end, f);
+    });
 }
 
 }  // namespace halfstep::host
