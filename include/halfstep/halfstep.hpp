@@ -39,6 +39,7 @@
 #include <halfstep/storage/stochastic_rounding.hpp>
 #include <halfstep/telemetry/no_telemetry.hpp>
 #include <halfstep/telemetry/scale_curve.hpp>
+#include <halfstep/update_rule/adagrad.hpp>
 #include <halfstep/update_rule/adam.hpp>
 #include <halfstep/update_rule/adamw.hpp>
 #include <halfstep/update_rule/lion.hpp>

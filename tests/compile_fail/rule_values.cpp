@@ -32,6 +32,12 @@
 // case 29: halfstep: sgd.weight_decay must be finite and not negative
 // case 30: halfstep: sgd.weight_decay must be finite and not negative
 // case 31: halfstep: sgd.weight_decay must be finite and not negative
+// case 32: halfstep: adagrad.lr_decay must be finite and not negative
+// case 33: halfstep: adagrad.lr_decay must be finite and not negative
+// case 34: halfstep: adagrad.weight_decay must be finite and not negative
+// case 35: halfstep: adagrad.weight_decay must be finite and not negative
+// case 36: halfstep: adagrad.eps must be finite and at least 2^-126; less vanishes
+// case 37: halfstep: adagrad.eps must be finite and at least 2^-126; less vanishes
 #include "in_case.hpp"
 
 constexpr float largest = std::numeric_limits<float>::max();
@@ -60,4 +66,10 @@ using nesterov = hs::recipe<hs::bf16{}, hs::sgd<hs::nesterov>{.dampening = unles
 
 using plain = hs::recipe<hs::bf16{}, hs::sgd<>{.weight_decay = unless(largest, {{30, -1.0f}, {31, infinity}})}>;
 
-static_assert(sizeof(adamw) + sizeof(adam) + sizeof(lion) + sizeof(momentum) + sizeof(nesterov) + sizeof(plain) == 6);
+using adagrad = hs::recipe<hs::bf16{}, hs::adagrad{.lr_decay = unless(largest, {{32, -0x1p-149f}, {33, infinity}}),
+                                                   .weight_decay = unless(largest, {{34, -1.0f}, {35, not_a_number}}),
+                                                   .eps = unless(0x1p-126f, {{36, 0x1.fffffcp-127f}, {37, infinity}})}>;
+
+static_assert(sizeof(adamw) + sizeof(adam) + sizeof(lion) + sizeof(momentum) + sizeof(nesterov) + sizeof(plain) +
+                  sizeof(adagrad) ==
+              7);

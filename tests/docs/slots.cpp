@@ -63,6 +63,20 @@ TEST_CASE("Slot: update rule") {
     // [end]
 }
 
+TEST_CASE("Slot: update rule, another start of its moments") {
+    // [snippet: update_rule-start]
+    std::vector<float> table(4, 1.0f), table_gradient(4, 4.0f);
+    hs::optimizer_step opt{hs::recipe<hs::dtype<float>{}, hs::adagrad{}>{}};
+    opt.bind(table, table_gradient);
+    opt.visit_state([](hs::state_entry const& e) {  // torch's initial_accumulator_value = 9
+        const std::vector<float> start(e.bytes.size() / sizeof(float), 9.0f);
+        if (e.component == "moment") std::memcpy(e.bytes.data(), start.data(), e.bytes.size());
+    });
+    opt.step(0.5f);
+    CHECK(table[0] == 1 - 0.5f * 4 / 5);  // the root of 9 + 4 * 4
+    // [end]
+}
+
 TEST_CASE("Slot: loss scaling") {
     std::vector<hs::fp16> weights(10), gradients(10);
     // [snippet: loss_scaling]

@@ -40,6 +40,7 @@ TEST_CASE("5.1 eps survives in half training") {
                                         hs::fp16::from_bits(0x3800)};
     CHECK(after_zero_gradients(hs::recipe<hs::fp16{}, hs::adam{}>{}) == unmoved);
     CHECK(after_zero_gradients(hs::recipe<hs::fp16{}, hs::adam{}, hs::in_place{}>{}) == unmoved);
+    CHECK(after_zero_gradients(hs::recipe<hs::fp16{}, hs::adagrad{}, hs::in_place{}>{}) == unmoved);
     CHECK(after_zero_gradients(hs::recipe<hs::fp16{}, hs::adamw{.weight_decay = 0}, hs::kahan{}>{}) == unmoved);
 }
 

@@ -14,18 +14,19 @@ namespace matrix {
 namespace hs = halfstep;
 
 enum axis { rule, storage, detection, clipping, scaling, dtype };
-inline constexpr int axis_sizes[6]{6, 4, 4, 3, 5, 5};
+inline constexpr int axis_sizes[6]{7, 4, 4, 3, 5, 5};
 
 // The values of the axes, in the order of their names. Numbers are such that 20 steps show growth, backoff and
 // clipping, and that no product is exact by luck: a scale of 1000 is no power of two.
 inline constexpr hs::pack<hs::adamw, hs::adam, hs::sgd<>, hs::sgd<hs::classical_momentum>, hs::sgd<hs::nesterov>,
-                          hs::lion>
+                          hs::lion, hs::adagrad>
     rules{{{hs::adamw{.weight_decay = 0.05f}},
            {hs::adam{.beta2 = 0.95f, .eps = 1e-6f, .weight_decay = 0.02f}},
            {hs::sgd<>{.weight_decay = 0.03f}},
            {hs::sgd<hs::classical_momentum>{.momentum = 0.8f, .dampening = 0.25f, .weight_decay = 0.01f}},
            {hs::sgd<hs::nesterov>{.weight_decay = 0.01f}},
-           {hs::lion{.weight_decay = 0.1f}}}};
+           {hs::lion{.weight_decay = 0.1f}},
+           {hs::adagrad{.lr_decay = 0.125f, .weight_decay = 0.02f}}}};
 inline constexpr hs::pack<hs::in_place, hs::fp32_master, hs::stochastic_rounding, hs::kahan> storages{
     {{hs::in_place{}}, {hs::fp32_master{}}, {hs::stochastic_rounding{.seed = 11}}, {hs::kahan{}}}};
 inline constexpr hs::pack<hs::nonfinite_check, hs::norm_check, hs::exponent_check, hs::no_check> detections{};
@@ -42,8 +43,8 @@ inline constexpr hs::pack<hs::dtype<float>, hs::dtype<hs::fp16>, hs::dtype<hs::b
                           hs::dtype<hs::fp8_e5m2>>
     dtypes{};
 
-inline constexpr char const* value_names[6][6]{
-    {"adamw", "adam", "sgd", "sgd_classical", "sgd_nesterov", "lion"},
+inline constexpr char const* value_names[6][7]{
+    {"adamw", "adam", "sgd", "sgd_classical", "sgd_nesterov", "lion", "adagrad"},
     {"in_place", "fp32_master", "stochastic_rounding", "kahan"},
     {"nonfinite_check", "norm_check", "exponent_check", "no_check"},
     {"no_clipping", "clip_by_norm", "clip_by_value"},
@@ -84,15 +85,16 @@ constexpr bool has_recipe(int i) { return i % part_count < HALFSTEP_MATRIX_PARTS
 namespace detail {
 
 /// Walks combinations in an order that mixes the axes. First takes each one that holds a pair not seen before, then the
-/// first of the others until there are enough. Plain arrays, because clang counts every call in a constant expression.
+/// first of the others until there are enough. With this stride part 0 holds every value. Plain arrays, because clang
+/// counts every call in a constant expression.
 struct selection {
     entry taken[recipe_count];
 };
 consteval selection select() {
-    constexpr int combinations = 6 * 4 * 4 * 3 * 5 * 5, stride = 1777, looked_at = 1500;
+    constexpr int combinations = 7 * 4 * 4 * 3 * 5 * 5, stride = 1933, looked_at = 1500;
     selection result{};
     bool is_taken[looked_at]{};
-    bool seen[27][27]{};  // 27 values in all
+    bool seen[28][28]{};  // 28 values in all
     int count = 0;
     for (int pass = 0; pass < 2; ++pass)
         for (int k = 0; k < looked_at && count < recipe_count; ++k) {

@@ -7,7 +7,7 @@
 
 namespace matrix {
 
-// Each axis behind an interface, so that this file compiles 27 values and not their combinations.
+// Each axis behind an interface, so that this file compiles 28 values and not their combinations.
 
 class scalar_rule {
   public:

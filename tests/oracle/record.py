@@ -15,6 +15,7 @@ SUBJECTS = {
     "adamw": "rules.adamw",
     "adam": "rules.adam",
     "sgd": "rules.sgd",
+    "adagrad": "rules.adagrad",
     "cpu_adam": "rules.cpu_adam",
     "lion": "rules.lion",
     "clip_grad_norm": "clipping.record",

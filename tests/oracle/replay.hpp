@@ -43,6 +43,16 @@ state_of_tensors read_state(Step& step) {
     return state;
 }
 
+/// Starts every moment of a step at `value`.
+template <class Step>
+void write_moments(Step& step, float value) {
+    step.visit_state([&](halfstep::state_entry const& entry) {
+        if (entry.component != "moment") return;
+        const std::vector<float> values(entry.bytes.size() / sizeof(float), value);
+        std::memcpy(entry.bytes.data(), values.data(), entry.bytes.size());
+    });
+}
+
 /// The tensors of `line` in a record, as vectors of `T`; an absent one is empty.
 template <class T>
 std::vector<std::vector<T>> vectors(record const& r, std::string const& line) {
@@ -70,6 +80,7 @@ distances replay(trace_case const& c, elements which, Values const&... values) {
     }
     halfstep::optimizer_step step{Recipe{}, values...};
     step.bind(views(parameters), views(gradients));
+    if (c.has("initial_accumulator_value")) write_moments(step, c.real("initial_accumulator_value"));
     distances d;
     state_of_tensors state;
     for (auto const& s : c.steps) {
@@ -117,6 +128,7 @@ Rule rule_of(trace_case const& c) {
         rule.beta2 = static_cast<float>(betas.at(1));
     }
     if constexpr (requires { rule.eps; }) rule.eps = c.real("eps");
+    if constexpr (requires { rule.lr_decay; }) rule.lr_decay = c.real("lr_decay");
     if constexpr (requires { rule.dampening; }) {
         rule.momentum = c.real("momentum");
         rule.dampening = c.real("dampening");

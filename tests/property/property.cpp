@@ -35,6 +35,7 @@ Rule random_rule(dice& d) {
     if constexpr (requires { r.beta1; }) r.beta1 = d.between(0, 0.95f);
     if constexpr (requires { r.beta2; }) r.beta2 = d.between(0.5f, 0.999f);
     if constexpr (requires { r.eps; }) r.eps = std::ldexp(1.0f, -8 - d.upto(20));
+    if constexpr (requires { r.lr_decay; }) r.lr_decay = d.between(0, 0.5f);
     if constexpr (requires { r.momentum; }) r.momentum = d.between(0.1f, 0.95f);
     if constexpr (std::is_same_v<Rule, hs::sgd<hs::classical_momentum>>) r.dampening = d.between(0, 0.9f);
     r.weight_decay = d.one_in(2) ? 0 : d.between(0, 0.2f);
@@ -193,6 +194,7 @@ TEST_CASE("float parameters follow the reference in double", "[property]") {
     check<float, hs::adamw, hs::in_place, hs::clip_by_norm, hs::no_scaling>(fp32);
     check<float, hs::sgd<hs::nesterov>, hs::in_place, hs::clip_by_value, hs::dynamic_scaling>(fp32);
     check<float, hs::sgd<>, hs::in_place, hs::no_clipping, hs::no_scaling>(fp32);
+    check<float, hs::adagrad, hs::in_place, hs::clip_by_norm, hs::static_scaling>(fp32);
 }
 TEST_CASE("masters of fp16 parameters follow the reference in double", "[property]") {
     check<hs::fp16, hs::adamw, hs::fp32_master, hs::clip_by_norm, hs::dynamic_scaling>(fp32);
@@ -203,5 +205,6 @@ TEST_CASE("masters of fp16 parameters follow the reference in double", "[propert
 }
 TEST_CASE("masters and Kahan pairs of bf16 parameters follow the reference in double", "[property]") {
     check<hs::bf16, hs::adamw, hs::fp32_master, hs::clip_by_value, hs::no_scaling>(fp32);
+    check<hs::bf16, hs::adagrad, hs::fp32_master, hs::no_clipping, hs::no_scaling>(fp32);
     check<hs::bf16, hs::sgd<>, hs::kahan, hs::clip_by_norm, hs::no_scaling>(bf16_pair);
 }

@@ -32,6 +32,11 @@ inline void advance(hs::adam const& r, cell& c, double g, double lr, double deca
     const double m = c.m / (1 - std::pow(double{r.beta1}, t)), v = c.v / (1 - std::pow(double{r.beta2}, t));
     c.p -= lr * m / (std::sqrt(v) + r.eps);
 }
+inline void advance(hs::adagrad const& r, cell& c, double g, double lr, double decay, int t) {
+    g += r.weight_decay * decay * c.p;
+    c.v += g * g;
+    c.p -= lr / (1 + (t - 1) * double{r.lr_decay}) * g / (std::sqrt(c.v) + r.eps);
+}
 inline void advance(hs::sgd<> const& r, cell& c, double g, double lr, double decay, int) {
     c.p -= lr * (g + r.weight_decay * decay * c.p);
 }

@@ -80,6 +80,22 @@ TEST_CASE("adamw and adam by hand") {
     STATIC_REQUIRE(first(adam, 0.5f).parameter == 0.75f);
 }
 
+TEST_CASE("adagrad by hand") {
+    constexpr auto x = after(hs::adagrad{.lr_decay = 1, .eps = 1}, 1, {3, 4}, 0.5f);
+    STATIC_REQUIRE(x.moment[0] == 9 + 16);
+    // The root of the sum divides the gradient that it has taken in; the second step has half of the learning rate.
+    STATIC_REQUIRE(hs::abs(x.parameter - (1 - 0.5f * 3 / (3 + 1) - 0.25f * 4 / (5 + 1))) <= 0x1p-25f);
+    // The decay is part of the gradient: 2 + 0.5 * 2 is 3, and 3 / (3 + 1) is what is moved by.
+    constexpr auto decayed = [] {
+        constexpr hs::adagrad rule{.weight_decay = 0.5f, .eps = 1};
+        element<hs::adagrad> one{2};
+        rule.update(rule.prepare({0.5f, 1, 1}), one.parameter, 2.0f, one.moment);
+        return one;
+    }();
+    STATIC_REQUIRE(decayed.moment[0] == 9);
+    STATIC_REQUIRE(decayed.parameter == 2 - 0.5f * 0.75f);
+}
+
 TEST_CASE("lion by hand") {
     constexpr auto x = after(hs::lion{.beta1 = 0.5f, .beta2 = 0.75f, .weight_decay = 0.5f}, 1, {1, -1}, 0.5f);
     STATIC_REQUIRE(x.moment[0] == 0.75f * 0.25f - 0.25f);
@@ -90,6 +106,7 @@ TEST_CASE("lion by hand") {
 TEST_CASE("The compiler computes a rule as the machine does") {
     CHECK(same_at_run_time<hs::adamw{}>());
     CHECK(same_at_run_time<hs::adam{.weight_decay = 0.1f}>());
+    CHECK(same_at_run_time<hs::adagrad{.lr_decay = 0.1f, .weight_decay = 0.1f}>());
     CHECK(same_at_run_time<hs::lion{.weight_decay = 0.1f}>());
     CHECK(same_at_run_time<hs::sgd<>{.weight_decay = 0.1f}>());
     CHECK(same_at_run_time<hs::sgd<hs::classical_momentum>{.dampening = 0.3f, .weight_decay = 0.1f}>());

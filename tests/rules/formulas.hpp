@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <halfstep/update_rule/adagrad.hpp>
 #include <halfstep/update_rule/adam.hpp>
 #include <halfstep/update_rule/adamw.hpp>
 #include <halfstep/update_rule/lion.hpp>
@@ -13,7 +14,7 @@ namespace formulas {
 
 struct element {
     double parameter = 0;
-    double first_moment = 0;  // also the momentum buffer
+    double first_moment = 0;  // also the momentum buffer, and Adagrad's sum of squares
     double second_moment = 0;
 };
 
@@ -37,6 +38,14 @@ inline void advance(halfstep::adam const& rule, element& x, double g, double lr,
     const double first_unbiased = x.first_moment / (1 - std::pow(beta1, t));
     const double second_unbiased = x.second_moment / (1 - std::pow(beta2, t));
     x.parameter = x.parameter - lr * first_unbiased / (std::sqrt(second_unbiased) + eps);
+}
+
+/// The sum of squares takes in this gradient before its root divides it.
+inline void advance(halfstep::adagrad const& rule, element& x, double g, double lr, double decay_factor, int t) {
+    const double lr_decay = rule.lr_decay, eps = rule.eps, decay = rule.weight_decay * decay_factor;
+    g = g + decay * x.parameter;
+    x.first_moment = x.first_moment + g * g;
+    x.parameter = x.parameter - lr / (1 + (t - 1) * lr_decay) * g / (std::sqrt(x.first_moment) + eps);
 }
 
 inline void advance(halfstep::lion const& rule, element& x, double g, double lr, double decay_factor, int) {

@@ -59,6 +59,9 @@ TEST_CASE("A step's lanes give the bits of a scalar update: adamw") { CHECK(diff
 TEST_CASE("A step's lanes give the bits of a scalar update: adam") {
     CHECK(differing(hs::adam{.weight_decay = 0.1f}) == 0);
 }
+TEST_CASE("A step's lanes give the bits of a scalar update: adagrad") {
+    CHECK(differing(hs::adagrad{.lr_decay = 0.1f, .weight_decay = 0.1f}) == 0);
+}
 TEST_CASE("A step's lanes give the bits of a scalar update: lion") {
     CHECK(differing(hs::lion{.weight_decay = 0.1f}) == 0);
 }

@@ -18,7 +18,7 @@ namespace many_steps {
 struct plain;
 struct scaled;
 /// In units of fp32's roundoff. Every step rounds a parameter once: over 200 steps a random walk of about 15 units, at
-/// worst 200; moments and coefficients add little. Measured: 7 to 16, lion 44 (its steps are all of one size, so the
+/// worst 200; moments and coefficients add little. Measured: 2 to 16, lion 44 (its steps are all of one size, so the
 /// roundings repeat). A term that is left out or in the wrong place costs hundreds and more.
 inline constexpr double allowed = 64;
 inline constexpr float scaled_lr = 0.3f, scaled_decay = 2.5f;

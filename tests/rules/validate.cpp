@@ -92,6 +92,14 @@ TEST_CASE("adam refuses numbers outside of its range") {
     check_weight_decay<hs::adam>("adam");
 }
 
+TEST_CASE("adagrad refuses numbers outside of its range") {
+    for (float bad : {-0.01f, inf, not_a_number})
+        CHECK(refusal_of(&hs::adagrad::lr_decay, bad) == "halfstep: adagrad.lr_decay must be finite and not negative");
+    CHECK(refusal_of(&hs::adagrad::lr_decay, 0).empty());
+    check_weight_decay<hs::adagrad>("adagrad");
+    check_eps<hs::adagrad>("adagrad");
+}
+
 TEST_CASE("lion refuses numbers outside of its range") {
     check_betas<hs::lion>("lion");
     check_weight_decay<hs::lion>("lion");

@@ -31,15 +31,17 @@ TEST_CASE("A parameter, gradient and moments of zero stay zero under every rule"
     STATIC_REQUIRE(zero_stays_zero(hs::adamw{}));
     STATIC_REQUIRE(zero_stays_zero(hs::adamw{.eps = 0x1p-126f, .weight_decay = 1}));
     STATIC_REQUIRE(zero_stays_zero(hs::adam{.weight_decay = 0.1f}));
+    STATIC_REQUIRE(zero_stays_zero(hs::adagrad{.lr_decay = 1, .weight_decay = 1, .eps = 0x1p-126f}));
     STATIC_REQUIRE(zero_stays_zero(hs::lion{.weight_decay = 1}));
     STATIC_REQUIRE(zero_stays_zero(hs::sgd<>{.weight_decay = 1}));
     STATIC_REQUIRE(zero_stays_zero(hs::sgd<hs::classical_momentum>{.dampening = 0.5f, .weight_decay = 1}));
     STATIC_REQUIRE(zero_stays_zero(hs::sgd<hs::nesterov>{.weight_decay = 1}));
 }
 
-TEST_CASE("The smallest eps that adam takes still guards a zero gradient on the machine") {
+TEMPLATE_TEST_CASE("The smallest eps that a rule takes still guards a zero gradient on the machine", "", hs::adam,
+                   hs::adagrad) {
     std::vector<float> parameter(40, 1.5f), gradient(40, 0.0f);
-    hs::optimizer_step step{hs::recipe<hs::dtype<float>{}, hs::adam{.eps = 0x1p-126f}>{}};
+    hs::optimizer_step step{hs::recipe<hs::dtype<float>{}, TestType{.eps = 0x1p-126f}>{}};
     step.bind(parameter, gradient);
     for (int i = 0; i < 3; ++i) step.step(0.1f);
     CHECK(parameter == std::vector<float>(40, 1.5f));

@@ -23,6 +23,7 @@ constexpr hs::static_scaling scaled{};
 static_assert(state_bytes<fp32, hs::sgd<>{}> == 0);
 static_assert(state_bytes<fp32, momentum> == 4);
 static_assert(state_bytes<fp32, hs::lion{}> == 4);
+static_assert(state_bytes<fp32, hs::adagrad{}> == 4);
 static_assert(state_bytes<fp32, hs::adamw{}> == 8);
 static_assert(state_bytes<hs::fp16{}, hs::adamw{}> == 12);  // two moments and a master
 static_assert(state_bytes<hs::bf16{}, hs::adam{}> == 12);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Update rules in fp32: torch's Adam, AdamW and SGD in each of their implementations, DeepSpeedCPUAdam, lion-pytorch."""
+"""Update rules in fp32: torch's Adam, AdamW, SGD and Adagrad in each of their implementations, DeepSpeedCPUAdam,
+lion-pytorch."""
 import torch
 
 from recorder.inputs import exact, gradients, parameters, same_bits
@@ -25,7 +26,7 @@ def run(make, initial, grads, rates, absent=()):
     moments, counts = [], []
     for p in tensors:
         state = optimizer.state[p]
-        kept = (state.get(key) for key in ("exp_avg", "exp_avg_sq", "momentum_buffer"))
+        kept = (state.get(key) for key in ("exp_avg", "exp_avg_sq", "momentum_buffer", "sum"))
         moments.append([m.clone() for m in kept if m is not None])
         counts.append(int(state["step"]) if "step" in state else None)
     return history, moments, counts
@@ -138,6 +139,44 @@ def sgd():
     makes = torch_makes(torch.optim.SGD, **settings)
     del makes["fused"]  # it raises TypeError where some tensors have a momentum buffer and others none yet
     record_case(trace, "absent", makes, initial, grads["calm"], [exact(0.1)] * STEPS, absent, **settings)
+    trace.write()
+
+
+def adagrad():
+    trace = Trace("adagrad", "torch")
+    initial, grads = inputs(trace)
+    # Rows that see no gradient for three steps, then gradients of any size.
+    grads["late"] = [[torch.zeros_like(g) for g in tensors] for tensors in grads["wild"][:3]] + grads["wild"][3:]
+    defaults = {"lr_decay": 0.0, "weight_decay": 0.0, "initial_accumulator_value": 0.0, "eps": exact(1e-10)}
+    both = {"lr_decay": exact(0.1), "weight_decay": exact(0.01)}
+    cases = {
+        "plain": ("calm", 1e-2, {}),
+        "wild": ("wild", 1e-2, {}),
+        "lr_decay": ("calm", 0.1, {"lr_decay": exact(0.1)}),
+        "decay": ("calm", 1e-2, {"weight_decay": exact(0.1)}),
+        "large_steps": ("wild", 0.5, both),
+        "large_eps": ("calm", 0.1, {"eps": exact(1e-2)} | both),
+        "zeros": ("late", 1e-2, {}),
+        "zeros_decay": ("late", 1e-2, both),
+        "start": ("calm", 0.1, {"initial_accumulator_value": exact(0.1)} | both),
+    }
+    for case, (kind, lr, settings) in cases.items():
+        settings = defaults | settings
+        makes = torch_makes(torch.optim.Adagrad, **settings)
+        record_case(trace, case, makes, initial, grads[kind], [exact(lr)] * STEPS, **settings)
+    settings = defaults | both
+    makes = torch_makes(torch.optim.Adagrad, **settings)
+    schedule = [exact(lr) for lr in (1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 5e-3, 0.0, 1e-3)]
+    record_case(trace, "schedule", makes, initial, grads["calm"], schedule, **settings)
+    # A tensor without a gradient takes no part in a step: its own count is what slows its rate.
+    absent = {(0, 1), (1, 1), (2, 2), (3, 0), (3, 1), (3, 2), (6, 1)}
+    record_case(trace, "absent", makes, initial, grads["calm"], [exact(0.1)] * STEPS, absent, **settings)
+    long = gradients(trace, "long", 100, seed=7, sizes=[19])
+    record_case(trace, "long", makes, parameters(trace, seed=8, sizes=[19]), long, [exact(1e-2)] * 100, **settings)
+    # torch keeps decimal numbers in double.
+    settings = {"lr_decay": 0.01, "weight_decay": 0.01, "initial_accumulator_value": 0.0, "eps": 1e-10}
+    makes = torch_makes(torch.optim.Adagrad, **settings)
+    record_case(trace, "double_settings", makes, initial, grads["calm"], [1e-2] * STEPS, **settings)
     trace.write()
 
 
