@@ -56,6 +56,8 @@ HS_FUNCTION constexpr void decide(typename Composition::policy_values const& pol
     const bool usable_lr = lr >= 0 && !is_nonfinite(lr);
     const bool apply = usable_lr && !total.overflowed;
 
+    // In memory before what follows divides: a device has few registers for what lives through a division.
+    control.last.gradient_norm = Composition::knows_norm ? norm : std::numeric_limits<double>::quiet_NaN();
     ++control.steps;
     ++(apply ? control.applied_steps : control.skipped_steps);
     for_each_index<Composition::group_count>([&](auto g) {
@@ -75,7 +77,7 @@ HS_FUNCTION constexpr void decide(typename Composition::policy_values const& pol
                     apply,
                     scale,
                     policies.scaling.scale(control.scaling),
-                    Composition::knows_norm ? norm : std::numeric_limits<double>::quiet_NaN(),
+                    control.last.gradient_norm,
                     control.applied_steps,
                     control.skipped_steps,
                     lr,

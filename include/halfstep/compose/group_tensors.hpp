@@ -117,12 +117,12 @@ class group_tensors {
     }
 
   private:
-    [[noreturn]] static void refuse(std::initializer_list<std::string_view> words) {
+    [[noreturn]] HS_COLD static void refuse(std::initializer_list<std::string_view> words) {
         std::string text = "halfstep: ";
         for (std::string_view word : words) text += word;
         throw std::invalid_argument(text);
     }
-    std::string where(std::size_t i) const {
+    HS_COLD std::string where(std::size_t i) const {
         std::string text = "tensor " + std::to_string(i);
         for (std::string_view word : {std::string_view(" of group '"), group_, std::string_view("'")}) text += word;
         if (!parameters_[i].name.empty())
@@ -134,16 +134,19 @@ class group_tensors {
         if (reinterpret_cast<std::uintptr_t>(data) % alignment != 0)
             refuse({where(i), ": its ", what, " is not aligned to its element type"});
     }
+    [[noreturn]] HS_COLD void refuse_number(std::size_t gradients) const {
+        refuse({"group '", group_, "' has ", std::to_string(parameters_.size()), " parameters but ",
+                std::to_string(gradients), " gradients; give one each, a null view for a parameter without"});
+    }
+    [[noreturn]] HS_COLD void refuse_size(std::size_t i, std::int64_t gradient) const {
+        refuse({where(i), " has ", std::to_string(parameters_[i].size()), " elements but its gradient has ",
+                std::to_string(gradient)});
+    }
     void check_gradients(std::vector<bound_tensor> const& gradients) const {
-        if (gradients.size() != parameters_.size())
-            refuse({"group '", group_, "' has ", std::to_string(parameters_.size()), " parameters but ",
-                    std::to_string(gradients.size()),
-                    " gradients; give one each, a null view for a parameter without"});
+        if (gradients.size() != parameters_.size()) refuse_number(gradients.size());
         for (std::size_t i = 0; i < gradients.size(); ++i) {
             if (gradients[i].data == nullptr) continue;
-            if (gradients[i].size() != parameters_[i].size())
-                refuse({where(i), " has ", std::to_string(parameters_[i].size()), " elements but its gradient has ",
-                        std::to_string(gradients[i].size())});
+            if (gradients[i].size() != parameters_[i].size()) refuse_size(i, gradients[i].size());
             check_aligned(i, gradients[i].data, gradient_alignment_, "gradient");
         }
     }

@@ -28,7 +28,7 @@ namespace halfstep {
 namespace detail {
 
 // What is said at run time. No templates: a file compiles the text once and not once a composition.
-[[noreturn]] inline void refuse_unbound(std::string_view tag) {
+[[noreturn]] HS_COLD inline void refuse_unbound(std::string_view tag) {
     throw std::logic_error("halfstep: step before bind<" + std::string(tag) +
                            ">: every group is bound first, an empty one with no tensors");
 }
@@ -37,7 +37,7 @@ HS_NOINLINE inline void refuse_invalid(step_input const& in) {
         throw std::invalid_argument("halfstep: step(lr) needs a finite learning rate that is not negative");
     if (in.micro_batches < 1) throw std::invalid_argument("halfstep: step: micro_batches must be at least 1");
 }
-inline void say_event(scaling_event event, float floor) {
+HS_COLD inline void say_event(scaling_event event, float floor) {
     const std::string text =
         "halfstep: overflow with the loss scale at its floor of " + std::to_string(floor) + "; the step was skipped";
     if (event == scaling_event::raise_at_floor) throw std::runtime_error(text);

@@ -39,9 +39,12 @@
 #endif
 #define HS_INLINE HS_FUNCTION HS_HOST_INLINE
 
-/// For what is called rarely and from every composition: a call is cheaper than a copy.
+/// For what is called rarely and from every composition: a call is cheaper than a copy. HS_COLD: on the way to an
+/// error.
 #if defined(__GNUC__)
 #define HS_NOINLINE __attribute__((noinline))
+#define HS_COLD __attribute__((noinline, cold))
 #else
 #define HS_NOINLINE
+#define HS_COLD
 #endif

@@ -8,6 +8,8 @@
 #include <new>
 #include <utility>
 
+#include <halfstep/core/config.hpp>
+
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
@@ -18,7 +20,7 @@ class buffer {
   public:
     buffer() = default;
     /// Throws std::bad_alloc.
-    explicit buffer(std::size_t bytes) {
+    HS_NOINLINE explicit buffer(std::size_t bytes) {
         if (bytes == 0) return;
         const bool large = bytes >= huge_page;
         const std::size_t alignment = large ? huge_page : 64;

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -113,21 +112,21 @@ struct host_backend {
                                         static_cast<std::int64_t>(sizeof(gradient_type)),
                                         &host::inspect_untyped<inspection::wanted, gradient_type, detection>};
         });
-        inspect_all({inspections, count});
+        inspect_all(inspections, count);
     }
-    HS_NOINLINE void inspect_all(std::span<host::group_inspection const> inspections) const {
+    HS_NOINLINE void inspect_all(host::group_inspection const* groups, std::size_t group_count) const {
         std::int64_t elements = 0;
-        for (auto const& group : inspections) elements += group.table->elements;
+        for (std::size_t g = 0; g < group_count; ++g) elements += groups[g].table->elements;
         host::parallel(threads_for(elements), [&](int thread, int count) {
-            for (auto const& group : inspections) {
-                const auto part = host::share(group.table->segments, thread, count);
-                group.inspect_segments(part.begin, part.end);
+            for (std::size_t g = 0; g < group_count; ++g) {
+                const auto part = host::share(groups[g].table->segments, thread, count);
+                groups[g].inspect_segments(part.begin, part.end);
             }
         });
-        for (auto const& group : inspections) {
+        for (std::size_t g = 0; g < group_count; ++g) {
             partial_fold fold;
-            fold.add(group.table->partials, group.table->segments);
-            *group.report = fold.result();
+            fold.add(groups[g].table->partials, groups[g].table->segments);
+            *groups[g].report = fold.result();
         }
     }
 
@@ -139,18 +138,18 @@ struct host_backend {
         context.for_each_table([&](auto const&, auto const& table, auto g) {
             updates[count++] = {&table, bytes_of(table), &context, &update_group<Context, g>};
         });
-        update_all({updates, count});
+        update_all(updates, count);
     }
-    HS_NOINLINE void update_all(std::span<group_update const> updates) const {
+    HS_NOINLINE void update_all(group_update const* groups, std::size_t group_count) const {
         std::int64_t elements = 0, bytes = 0;
-        for (auto const& group : updates) {
-            elements += group.table->elements;
-            bytes += group.table->elements * group.bytes;
+        for (std::size_t g = 0; g < group_count; ++g) {
+            elements += groups[g].table->elements;
+            bytes += groups[g].table->elements * groups[g].bytes;
         }
         host::parallel(threads_for(elements), [&](int thread, int count) {
-            for (auto const& group : updates)
-                group.update(group.context, host::share(group.table->segments, thread, count),
-                             bytes > stream_above_bytes);
+            for (std::size_t g = 0; g < group_count; ++g)
+                groups[g].update(groups[g].context, host::share(groups[g].table->segments, thread, count),
+                                 bytes > stream_above_bytes);
         });
     }
     template <class Layout>
