@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# What a user's file costs the compiler (tests/compile_time/steps.cpp, g++ -O2): processor seconds, medians of RUNS, and peak memory.
+# What a user's file costs the compiler (tests/compile_time/steps.cpp, g++ -O2): processor seconds, the shortest of RUNS, and peak memory.
 #   figure compile_seconds_first    a file with one step; the header is in it
 #   figure compile_seconds_further  each of eight further steps, no two of one rule and dtype
 #   figure compile_mb               the file with one step
