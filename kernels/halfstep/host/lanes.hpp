@@ -381,13 +381,13 @@ inline int lanes_left(std::int64_t elements) { return elements < lane_count ? st
 /// The first `n` < lane_count elements, one by one. Calls: a copy of these loops for every stream of every composition
 /// takes long to compile.
 template <class T>
-HS_NOINLINE auto load_some(T const* from, int n) {
+HS_COLD auto load_some(T const* from, int n) {
     T whole[lane_count] = {};
     for (int i = 0; i < n; ++i) std::memcpy(&whole[i], from + i, sizeof(T));
     return load_lanes(static_cast<T const*>(whole));
 }
 template <class T, class Packed>
-HS_NOINLINE void store_some(T* to, Packed const& x, int n) {
+HS_COLD void store_some(T* to, Packed const& x, int n) {
     T whole[lane_count];
     store_lanes(static_cast<T*>(whole), x);
     for (int i = 0; i < n; ++i) std::memcpy(static_cast<void*>(to + i), &whole[i], sizeof(T));
