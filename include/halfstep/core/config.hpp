@@ -39,8 +39,8 @@
 #endif
 #define HS_INLINE HS_FUNCTION HS_HOST_INLINE
 
-/// For what is called rarely and from every composition: a call is cheaper than a copy. HS_COLD: on the way to an
-/// error.
+/// For what is called rarely and from every composition: a call is cheaper than a copy. HS_COLD: and the code
+/// around the call keeps no registers free for it.
 #if defined(__GNUC__)
 #define HS_NOINLINE __attribute__((noinline))
 #define HS_COLD __attribute__((noinline, cold))

@@ -89,7 +89,7 @@ struct host_backend {
         const std::int64_t useful = elements / (elements_per_thread > 0 ? elements_per_thread : 1);
         return static_cast<int>(useful < wanted ? (useful < 1 ? 1 : useful) : wanted);
     }
-    /// What the two passes over a group are given: no types, so that the passes are compiled once a file.
+    /// The update of one group, as host::group_inspection is its inspection: a pass over them needs no types.
     struct group_update {
         group_rows const* table;
         std::int64_t bytes;  ///< of one element, touched
