@@ -3,8 +3,6 @@
 /// composition.
 #pragma once
 
-#include <type_traits>
-
 namespace halfstep::host {
 
 template <class Signature>
@@ -15,17 +13,15 @@ template <class Result, class... Arguments>
 class function_ref<Result(Arguments...)> {
   public:
     template <class F>
-        requires(!std::is_same_v<std::remove_cvref_t<F>, function_ref>)
-    function_ref(F&& f)
-        : callable_(const_cast<void*>(static_cast<void const*>(&f))),
-          call_([](void* callable, Arguments... arguments) -> Result {
-              return (*static_cast<std::remove_reference_t<F>*>(callable))(arguments...);
+    function_ref(F const& f)
+        : callable_(&f), call_([](void const* callable, Arguments... arguments) -> Result {
+              return (*static_cast<F const*>(callable))(arguments...);
           }) {}
     Result operator()(Arguments... arguments) const { return call_(callable_, arguments...); }
 
   private:
-    void* callable_;
-    Result (*call_)(void*, Arguments...);
+    void const* callable_;
+    Result (*call_)(void const*, Arguments...);
 };
 
 }  // namespace halfstep::host
