@@ -25,8 +25,10 @@
 #else
 #define HS_INSTRUCTION_SET portable
 #endif
-#if defined(HS_LANES_AVX512) || defined(HS_LANES_AVX2)
+#if defined(HS_LANES_AVX512)
 #include <immintrin.h>
+#elif defined(HS_LANES_AVX2)
+#include <halfstep/host/avx2.hpp>
 #elif defined(__SSE2__)
 #include <emmintrin.h>  // the whole of <immintrin.h> costs a file 0.5 s where the compiler may use little of it
 #endif
@@ -123,7 +125,7 @@ struct lanes {
 #if defined(HS_LANES_AVX512)
         return _mm512_maskz_min_ps(every_lane, a.v, b.v);
 #elif defined(HS_LANES_AVX2)
-        return _mm256_min_ps(a.v, b.v);
+        return instructions::min(a.v, b.v);
 #else
         return select(a < b, a, b);
 #endif
@@ -132,7 +134,7 @@ struct lanes {
 #if defined(HS_LANES_AVX512)
         return _mm512_maskz_max_ps(every_lane, a.v, b.v);
 #elif defined(HS_LANES_AVX2)
-        return _mm256_max_ps(a.v, b.v);
+        return instructions::max(a.v, b.v);
 #else
         return select(a > b, a, b);
 #endif
@@ -145,7 +147,7 @@ struct lanes {
 #if defined(HS_LANES_AVX512)
         return _mm512_fmadd_ps(a.v, b.v, c.v);
 #elif defined(HS_LANES_AVX2)
-        return _mm256_fmadd_ps(a.v, b.v, c.v);
+        return instructions::fma(a.v, b.v, c.v);
 #else
         lanes r;
         for (int i = 0; i < width; ++i) r.v[i] = halfstep::fma(a.v[i], b.v[i], c.v[i]);
@@ -156,7 +158,7 @@ struct lanes {
 #if defined(HS_LANES_AVX512)
         return _mm512_maskz_sqrt_ps(every_lane, a.v);
 #elif defined(HS_LANES_AVX2)
-        return _mm256_sqrt_ps(a.v);
+        return instructions::sqrt(a.v);
 #elif defined(__SSE2__)
         return _mm_sqrt_ps(a.v);
 #else
@@ -175,7 +177,7 @@ HS_HOST_INLINE bool any(lane_mask m) {
 #if defined(HS_LANES_AVX512)
     return _mm512_movepi32_mask((__m512i)m.v) != 0;
 #elif defined(HS_LANES_AVX2)
-    return _mm256_movemask_ps((__m256)m.v) != 0;
+    return instructions::signs((float_vector)m.v) != 0;
 #else
     std::int32_t seen = 0;
     for (int i = 0; i < lane_count; ++i) seen |= m.v[i];
@@ -231,9 +233,9 @@ struct packed_lanes<T> {
             return (unsigned_vector)_mm512_maskz_cvtepu8_epi32(every_lane, (__m128i)v);
 #elif defined(HS_LANES_AVX2)
         if constexpr (sizeof(T) == 2)
-            return (unsigned_vector)_mm256_cvtepu16_epi32((__m128i)v);
+            return (unsigned_vector)instructions::extend((instructions::halves)v);
         else
-            return (unsigned_vector)_mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)v));
+            return (unsigned_vector)instructions::extend((instructions::bytes)_mm_cvtsi64_si128((long long)v));
 #else
         lane_bits r;
         for (int i = 0; i < lane_count; ++i) r.v[i] = v[i];
@@ -248,8 +250,7 @@ struct packed_lanes<T> {
         else
             return {(register_type)_mm512_maskz_cvtepi32_epi8(every_lane, (__m512i)x.v)};
 #elif defined(HS_LANES_AVX2)
-        const __m256i halves = _mm256_packus_epi32((__m256i)x.v, (__m256i)x.v);
-        const __m128i words = _mm256_castsi256_si128(_mm256_permute4x64_epi64(halves, 0x08));
+        const auto words = (__m128i)instructions::pack((int_vector)x.v);
         if constexpr (sizeof(T) == 2)
             return {(register_type)words};
         else
@@ -265,7 +266,7 @@ struct packed_lanes<T> {
 #if defined(HS_LANES_AVX512)
         if constexpr (std::is_same_v<T, fp16>) return _mm512_maskz_cvtph_ps(every_lane, (__m256i)x.v);
 #elif defined(HS_LANES_AVX2)
-        if constexpr (std::is_same_v<T, fp16>) return _mm256_cvtph_ps((__m128i)x.v);
+        if constexpr (std::is_same_v<T, fp16>) return instructions::widen((instructions::halves)x.v);
 #endif
         return real_of(widen_bits<typename T::format>(x.extend()));
     }
@@ -278,7 +279,7 @@ struct packed_lanes<T> {
         }
 #elif defined(HS_LANES_AVX2)
         if constexpr (std::is_same_v<T, fp16>) {
-            out.v = (register_type)_mm256_cvtps_ph(x.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+            out.v = (register_type)instructions::narrow(x.v);
             return;
         }
 #endif
@@ -410,7 +411,7 @@ HS_HOST_INLINE auto load_lanes(T const* from, int n) {
 #else
 #if defined(HS_LANES_AVX2)
     if constexpr (std::is_same_v<T, float>)
-        return lanes{_mm256_maskload_ps(from, (__m256i)first_lanes(n).v)};
+        return lanes{instructions::load(from, first_lanes(n).v)};
     else
 #endif
         return n == lane_count ? load_lanes(from) : load_some(from, n);
@@ -430,7 +431,7 @@ HS_HOST_INLINE void store_lanes(T* to, Packed x, int n) {
 #else
 #if defined(HS_LANES_AVX2)
     if constexpr (std::is_same_v<T, float>)
-        _mm256_maskstore_ps(to, (__m256i)first_lanes(n).v, x.v);
+        instructions::store(to, first_lanes(n).v, x.v);
     else
 #endif
         n == lane_count ? store_lanes(to, x) : store_some(to, x, n);

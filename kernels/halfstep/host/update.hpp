@@ -116,10 +116,13 @@ namespace detail {
 /// Writes one pack past the caches; `to` is aligned to the pack.
 template <class T>
 HS_HOST_INLINE void stream_lanes(T* to, packed_lanes<T> x) {
-#if defined(HS_LANES_AVX512) || defined(HS_LANES_AVX2)
+#if defined(HS_LANES_AVX512)
     if constexpr (sizeof x.v == 32)
         _mm256_stream_si256(reinterpret_cast<__m256i*>(to), (__m256i)x.v);
-    else if constexpr (sizeof x.v == 16)
+    else
+#endif
+#if defined(HS_LANES_AVX512) || defined(HS_LANES_AVX2)
+        if constexpr (sizeof x.v == 16)
         _mm_stream_si128(reinterpret_cast<__m128i*>(to), (__m128i)x.v);
     else
 #endif
