@@ -5,9 +5,11 @@
 /// builtins that it is made of (GCC manual, "x86 Built-in Functions"), elsewhere the intrinsics.
 #pragma once
 
-#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
-
 #include <cstdint>
+
+#include <halfstep/core/config.hpp>
+
+#if defined(HS_LANES_AVX2)  // as lanes.hpp has chosen
 
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && !defined(__NVCOMPILER)
 #include <emmintrin.h>
@@ -15,8 +17,6 @@
 #else
 #include <immintrin.h>
 #endif
-
-#include <halfstep/core/config.hpp>
 
 namespace halfstep::host::inline avx2::instructions {
 

@@ -27,11 +27,10 @@
 #endif
 #if defined(HS_LANES_AVX512)
 #include <immintrin.h>
-#elif defined(HS_LANES_AVX2)
-#include <halfstep/host/avx2.hpp>
 #elif defined(__SSE2__)
 #include <emmintrin.h>  // the whole of <immintrin.h> costs a file 0.5 s where the compiler may use little of it
 #endif
+#include <halfstep/host/avx2.hpp>
 
 namespace halfstep::host::inline HS_INSTRUCTION_SET {
 
