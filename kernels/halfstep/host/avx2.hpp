@@ -8,8 +8,9 @@
 #include <cstdint>
 
 #include <halfstep/core/config.hpp>
+#include <halfstep/host/instruction_set.hpp>
 
-#if defined(HS_LANES_AVX2)  // as lanes.hpp has chosen
+#if defined(HS_LANES_AVX2)
 
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__) && !defined(__NVCOMPILER)
 #include <emmintrin.h>

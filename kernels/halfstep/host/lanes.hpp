@@ -3,9 +3,7 @@
 /// and F16C, else 4 by plain vector operations.
 ///
 /// A wrapper of our own and not xsimd: the same loop compiled in about two thirds of the time and memory, ran as fast,
-/// and xsimd has no 16-bit types (docs/performance.md). The instruction set is the one the user compiles for; each has
-/// its inline namespace, which holds the loops and the backend too, so that files compiled for different ones can be
-/// linked together and each runs its own.
+/// and xsimd has no 16-bit types (docs/performance.md).
 #pragma once
 
 #include <cstddef>
@@ -15,16 +13,8 @@
 
 #include <halfstep/core/config.hpp>
 #include <halfstep/core/element.hpp>
+#include <halfstep/host/instruction_set.hpp>
 
-#if defined(__AVX512F__) && defined(__AVX512BW__) && defined(__AVX512VL__) && defined(__AVX512DQ__)
-#define HS_LANES_AVX512 1
-#define HS_INSTRUCTION_SET avx512
-#elif defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
-#define HS_LANES_AVX2 1
-#define HS_INSTRUCTION_SET avx2
-#else
-#define HS_INSTRUCTION_SET portable
-#endif
 #if defined(HS_LANES_AVX512)
 #include <immintrin.h>
 #elif defined(__SSE2__)

@@ -2,13 +2,13 @@
 /// Asking for memory before it is needed.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include <halfstep/core/config.hpp>
 #include <halfstep/core/layout.hpp>
+#include <halfstep/host/instruction_set.hpp>
 
-namespace halfstep::host {
+namespace halfstep::host::inline HS_INSTRUCTION_SET {
 
 /// Asks for the lines of `bytes` at `data`.
 HS_HOST_INLINE void prefetch(void const* data, std::int64_t bytes) {
@@ -25,4 +25,4 @@ inline tensor_row const* row_after(group_rows const& table, tensor_row const& ro
 /// How many elements to ask for at the start of a row.
 inline std::int64_t start_of(tensor_row const& row) { return row.size < short_stretch ? row.size : short_stretch; }
 
-}  // namespace halfstep::host
+}  // namespace halfstep::host::inline HS_INSTRUCTION_SET

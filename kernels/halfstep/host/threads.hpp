@@ -6,12 +6,13 @@
 
 #include <halfstep/core/config.hpp>
 #include <halfstep/host/function_ref.hpp>
+#include <halfstep/host/instruction_set.hpp>
 
 #if defined(_OPENMP)
 #include <omp.h>
 #endif
 
-namespace halfstep::host {
+namespace halfstep::host::inline HS_INSTRUCTION_SET {
 
 /// Threads that OpenMP would take by itself.
 inline int default_threads() {
@@ -45,4 +46,4 @@ inline work_range share(std::int64_t count, int thread, int threads) {
     return {begin, begin + each + (thread < rest ? 1 : 0)};
 }
 
-}  // namespace halfstep::host
+}  // namespace halfstep::host::inline HS_INSTRUCTION_SET

@@ -7,9 +7,10 @@
 #include <halfstep/core/config.hpp>
 #include <halfstep/core/layout.hpp>
 #include <halfstep/host/function_ref.hpp>
+#include <halfstep/host/instruction_set.hpp>
 #include <halfstep/host/threads.hpp>
 
-namespace halfstep::host {
+namespace halfstep::host::inline HS_INSTRUCTION_SET {
 
 /// `f(row, first_element, elements, first_segment)` for each stretch of consecutive segments of one row that lies in
 /// segments [begin, end) of the table.
@@ -46,4 +47,4 @@ HS_NOINLINE inline void walk_in_parallel(
     });
 }
 
-}  // namespace halfstep::host
+}  // namespace halfstep::host::inline HS_INSTRUCTION_SET
